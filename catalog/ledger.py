@@ -1,0 +1,297 @@
+"""From all that is said of one instance type to one value an attribute, with its evidence.
+
+The listing, the bundled facts and the GPU's datasheet speak first (`catalog.facts.speaking`); then
+the rules below fill in what follows from them, each a derived fact that names its rule. A rule
+never overrules a statement, and never guesses: where nothing follows, the attribute stays unknown.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from catalog.facts import ATTRIBUTES, Finding, gpus, speaking
+from catalog.records import (
+    NVLINK,
+    OFFER_KEYS,
+    Basis,
+    Fact,
+    FabricKind,
+    OfferRecord,
+    ScaleUp,
+    Support,
+    Value,
+)
+
+# Whole boards: GPUs that always sit eight to a board, every one linked to every other.
+HGX_FORMS = {"sxm4", "sxm5", "sxm6"}
+MESHES = {
+    "amd": (ScaleUp.INFINITY_FABRIC_MESH, "oam"),
+    "intel": (ScaleUp.GAUDI_MESH, "oam"),
+}
+BOARD_GPUS = 8
+LINKED = (*NVLINK, ScaleUp.INFINITY_FABRIC_MESH, ScaleUp.GAUDI_MESH)
+TCPX = (FabricKind.GPUDIRECT_TCPX, FabricKind.GPUDIRECT_TCPXO)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is known of one instance type: a finding an attribute, and what is computed of them."""
+
+    findings: Mapping[str, Finding]
+
+    def __getitem__(self, name: str) -> Value:
+        finding = self.findings.get(name)
+        return finding.value if finding else None
+
+    def number(self, name: str) -> Decimal | None:
+        """The value of a numeric attribute. In its own unit, or None where unknown."""
+        value = self[name]
+        return None if value is None else Decimal(str(value))
+
+    @property
+    def disputed(self) -> tuple[str, ...]:
+        """Attributes whose strongest claims differ, in the order of ATTRIBUTES."""
+        return tuple(
+            name for name in ATTRIBUTES if (f := self.findings.get(name)) is not None and f.disputed
+        )
+
+    @property
+    def nvlink_domain_gpus(self) -> int | None:
+        """GPUs that reach each other over NVLink; 1 where there is none; None where unknown."""
+        scale_up, domain = self["scale_up"], self["scale_up_domain_gpus"]
+        if scale_up is None:
+            return None
+        if scale_up not in NVLINK:
+            return 1
+        return None if domain is None else int(Decimal(str(domain)))
+
+    @property
+    def domain_gpu_memory_gb(self) -> Decimal | None:
+        """Memory a model can be split over without leaving the fast links. [GB]"""
+        return _times(self.number("scale_up_domain_gpus"), self.number("gpu_memory_gb"))
+
+    @property
+    def fabric_gbits_per_s_per_gpu(self) -> Decimal | None:
+        """One way, guaranteed. [Gb/s]"""
+        total, count = self.number("fabric_gbits_per_s"), self.number("gpu_count")
+        return None if total is None or count is None else total / count
+
+    @property
+    def cliff(self) -> Decimal | None:
+        """How steep the fall is on leaving the domain: its GB/s over the fabric's, both one way."""
+        inside, between = self.number("scale_up_gbytes_per_s"), self.fabric_gbits_per_s_per_gpu
+        return None if inside is None or not between else inside / (between / 8)
+
+    def columns(self) -> dict[str, Value]:
+        """The columns of an instance type: every attribute that has one, and the computed four."""
+        said = {name: self[name] for name, a in ATTRIBUTES.items() if a.column}
+        return said | {
+            "nvlink_domain_gpus": self.nvlink_domain_gpus,
+            "domain_gpu_memory_gb": _rounded(self.domain_gpu_memory_gb),
+            "fabric_gbits_per_s_per_gpu": _rounded(self.fabric_gbits_per_s_per_gpu),
+            "cliff": _rounded(self.cliff),
+            "disputed": self.disputed,
+        }
+
+
+def spec(facts: Iterable[Fact]) -> Spec:
+    """What is known of one instance type, from every fact said of it."""
+    findings = speaking(facts)
+    for rule in (_from_the_gpu, *RULES):
+        known = Spec(findings)
+        for fact in rule(known):
+            findings.setdefault(fact.attribute, Finding(fact, (fact,)))
+    return Spec(findings)
+
+
+def describe(record: OfferRecord, ledger: Iterable[Fact] = ()) -> dict[str, object]:
+    """An offer with every key of DESIGN 7, null where unknown; money as strings of decimals.
+
+    `ledger` adds the facts known of its type besides what the listing itself says.
+    """
+    known = spec((*record.facts, *ledger)).columns()
+    money = {
+        "usd_per_hour": record.usd_per_hour,
+        "usd_per_gpu_hour": _per_gpu(record.usd_per_hour, known["gpu_count"]),
+        "native_amount": record.native_amount,
+        "usd_rate": record.usd_rate,
+    }
+    offer: dict[str, object] = {
+        key: known[key] if key in known else getattr(record, key, None) for key in OFFER_KEYS
+    }
+    offer |= {key: None if amount is None else plain(amount) for key, amount in money.items()}
+    offer["collected_at"] = record.collected_at.isoformat()
+    offer["usd_rate_date"] = record.usd_rate_date and record.usd_rate_date.isoformat()
+    return {key: _jsonable(value) for key, value in offer.items()}
+
+
+def plain(amount: Decimal) -> str:
+    """A decimal as people write it: no exponent, no trailing zeros."""
+    text = format(amount, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _per_gpu(usd_per_hour: Decimal | None, gpu_count: Value) -> Decimal | None:
+    if usd_per_hour is None or not gpu_count:
+        return None
+    return round(usd_per_hour / Decimal(str(gpu_count)), 6)
+
+
+def _jsonable(value: object) -> object:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _times(a: Decimal | None, b: Decimal | None) -> Decimal | None:
+    return None if a is None or b is None else a * b
+
+
+def _rounded(number: Decimal | None) -> Decimal | None:
+    return None if number is None else round(number, 4)
+
+
+# --- The rules: what follows from what is said ------------------------------------------------
+#
+# Each takes what is known so far and yields facts; the first fact for an attribute stays.
+
+
+def _derived(known: Spec, attribute: str, value: Value, rule: str) -> Fact:
+    """A derived fact: as old as the oldest thing it rests on."""
+    rests_on = [f.fact.checked for f in known.findings.values() if f.fact.checked]
+    checked = min(rests_on, default=date.min)
+    return Fact("", attribute, value, Basis.DERIVED, f"rule: {rule}", checked)
+
+
+def _gpu_fact(known: Spec, attribute: str) -> Fact | None:
+    return gpus().get(str(known["gpu"]), {}).get(attribute)
+
+
+def _from_the_gpu(known: Spec) -> Iterator[Fact]:
+    """What the datasheet of the SKU says, whatever board it sits on."""
+    for attribute in ("gpu_vendor", "form_factor", "gpu_memory_gb"):
+        if fact := _gpu_fact(known, attribute):
+            yield fact
+
+
+def _one_gpu(known: Spec) -> Iterator[Fact]:
+    count = known.number("gpu_count")
+    if count is None or count > 1 or known["form_factor"] == "superchip":
+        return  # a tray of an NVL72 rack may be sold by the GPU: its domain is the rack's
+    rule = "one GPU or less has no peer in its instance"
+    yield _derived(known, "scale_up", ScaleUp.NONE.value, rule)
+    yield _derived(known, "scale_up_domain_gpus", 1, rule)
+
+
+def _whole_board(known: Spec) -> Iterator[Fact]:
+    if known.number("gpu_count") != BOARD_GPUS or not known["gpu"]:
+        return
+    form, vendor = known["form_factor"], known["gpu_vendor"]
+    if form in HGX_FORMS:
+        rule = "an 8-GPU SXM board has NVSwitch"
+        yield _derived(known, "scale_up", ScaleUp.NVSWITCH.value, rule)
+    elif form == "sxm2":
+        rule = "an 8-GPU SXM2 board is a hybrid cube mesh of NVLink"
+        yield _derived(known, "scale_up", ScaleUp.NVLINK_MESH.value, rule)
+    elif (mesh := MESHES.get(str(vendor))) and form == mesh[1]:
+        rule = f"an 8-accelerator {vendor} OAM board links each to each"
+        yield _derived(known, "scale_up", mesh[0].value, rule)
+
+
+def _bridged_pair(known: Spec) -> Iterator[Fact]:
+    count = known.number("gpu_count")
+    if known["form_factor"] == "nvl" and str(known["gpu"]).startswith("h100") and count:
+        rule = "H100 NVL cards are bridged in pairs"
+        if count >= 2:
+            yield _derived(known, "scale_up", ScaleUp.NVLINK_BRIDGE.value, rule)
+
+
+def _no_links_on_the_card(known: Spec) -> Iterator[Fact]:
+    card = _gpu_fact(known, "scale_up")
+    count = known.number("gpu_count")
+    if card is not None and card.value == ScaleUp.PCIE and count is not None and count > 1:
+        rule = f"the card has no GPU-to-GPU links ({card.source})"
+        yield _derived(known, "scale_up", ScaleUp.PCIE.value, rule)
+
+
+def _domain(known: Spec) -> Iterator[Fact]:
+    scale_up, count = known["scale_up"], known.number("gpu_count")
+    if scale_up in (ScaleUp.PCIE, ScaleUp.NONE):
+        yield _derived(known, "scale_up_domain_gpus", 1, "no links: each GPU is its own domain")
+    elif scale_up == ScaleUp.NVLINK_BRIDGE:
+        yield _derived(known, "scale_up_domain_gpus", 2, "a bridge joins two GPUs")
+    elif scale_up in LINKED and count and count > 1 and known["form_factor"] != "superchip":
+        rule = "all GPUs of the instance share its board's links"
+        yield _derived(known, "scale_up_domain_gpus", int(count), rule)
+
+
+def _link_speed(known: Spec) -> Iterator[Fact]:
+    """The datasheet's rate, where the instance is known to have the datasheet's links."""
+    scale_up, domain = known["scale_up"], known.number("scale_up_domain_gpus")
+    if scale_up not in LINKED or domain is None or domain < 2:
+        return
+    if scale_up in NVLINK and (generation := _gpu_fact(known, "nvlink_generation")):
+        yield generation
+    rated = _gpu_fact(known, "scale_up_gbytes_per_s")
+    if rated is None or scale_up == ScaleUp.NVLINK_BRIDGE:
+        return
+    if scale_up in (ScaleUp.INFINITY_FABRIC_MESH, ScaleUp.GAUDI_MESH):
+        yield from _mesh_speed(known, rated, min(domain, Decimal(BOARD_GPUS)))
+    else:
+        yield rated
+
+
+def _mesh_speed(known: Spec, rated: Fact, domain: Decimal) -> Iterator[Fact]:
+    """Of a full mesh each link goes to one peer: fewer peers, less bandwidth in all."""
+    pair = Decimal(str(rated.value)) / (BOARD_GPUS - 1)
+    rule = f"a mesh link for each of the {BOARD_GPUS - 1} peers ({rated.source})"
+    yield _derived(known, "scale_up_pair_gbytes_per_s", _rounded(pair), rule)
+    if domain == BOARD_GPUS:
+        yield rated
+    else:
+        total = _rounded(pair * (domain - 1))
+        yield _derived(known, "scale_up_gbytes_per_s", total, rule)
+
+
+def _pair_speed(known: Spec) -> Iterator[Fact]:
+    total = known["scale_up_gbytes_per_s"]
+    if known["scale_up"] in (ScaleUp.NVSWITCH, ScaleUp.NVLINK_BRIDGE) and total is not None:
+        rule = "through a switch or a bridge one peer can have all of it"
+        yield _derived(known, "scale_up_pair_gbytes_per_s", total, rule)
+
+
+def _fabric_product(known: Spec) -> Iterator[Fact]:
+    nics, rate = known.number("fabric_nics"), known.number("fabric_gbits_per_s_per_nic")
+    total = known.number("fabric_gbits_per_s")
+    if total is None and nics and rate:
+        yield _derived(known, "fabric_gbits_per_s", nics * rate, "NICs × rate")
+    elif rate is None and nics and total:
+        yield _derived(known, "fabric_gbits_per_s_per_nic", total / nics, "total ÷ NICs")
+
+
+def _gpudirect(known: Spec) -> Iterator[Fact]:
+    """By definition only: RDMA between GPUs is never derived from the presence of a fabric."""
+    fabric = known["fabric"]
+    if fabric in TCPX:
+        rule = f"{fabric} copies into GPU memory over TCP: GPUDirect, not RDMA"
+        yield _derived(known, "gpudirect", Support.YES.value, rule)
+        yield _derived(known, "gpudirect_rdma", Support.NO.value, rule)
+    elif fabric in (FabricKind.ETHERNET, FabricKind.NONE):
+        rule = "a network without RDMA has no GPUDirect RDMA"
+        yield _derived(known, "gpudirect_rdma", Support.NO.value, rule)
+    if (rdma := known["gpudirect_rdma"]) in (Support.YES, Support.CONDITIONAL):
+        yield _derived(known, "gpudirect", rdma, "GPUDirect RDMA is GPUDirect")
+
+
+RULES: tuple[Callable[[Spec], Iterator[Fact]], ...] = (
+    _one_gpu,
+    _whole_board,
+    _bridged_pair,
+    _no_links_on_the_card,
+    _domain,
+    _link_speed,
+    _pair_speed,
+    _fabric_product,
+    _gpudirect,
+)

@@ -1,0 +1,184 @@
+"""Every setting, read top to bottom. Deploys differ by environment variables alone.
+
+`make serve` sets DATABASE_URL, REDIS_URL and SECRET_KEY for its own embedded servers; production
+sets them itself, with ALLOWED_HOSTS. README, "Production", has the list.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+HOME = Path(os.environ.get("FABRICSCOUT_HOME", BASE_DIR / ".run"))
+DEBUG = os.environ.get("DEBUG", "") == "1"
+
+
+def required(name: str) -> str:
+    """The environment variable `name`; raises one sentence naming it where it is not set."""
+    value = os.environ.get(name, "")
+    if not value:
+        raise ImproperlyConfigured(
+            f"{name} is not set. `make serve` sets it for you; in production set it in the "
+            "environment (README, 'Production')."
+        )
+    return value
+
+
+def postgres(url: str) -> dict[str, Any]:
+    """Django's database entry for `postgresql://user:password@host:port/name?host=/socket/dir`."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise ImproperlyConfigured(
+            "DATABASE_URL must read postgresql://user:password@host:port/name, or "
+            "postgresql://user@/name?host=/socket/directory."
+        )
+    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.path.strip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": query.pop("host", parts.hostname or ""),
+        "PORT": str(parts.port or query.pop("port", "")),
+        "CONN_MAX_AGE": 0,  # the pool keeps them
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "connect_timeout": 2,
+            # A worker holds one connection a process; a web process, one a thread.
+            "pool": {"min_size": 1, "max_size": int(os.environ.get("DATABASE_POOL", "8"))},
+            # reliability.md 5: a statement that outlives its reader gives its locks back.
+            "options": " ".join(
+                f"-c {name}={os.environ.get('DATABASE_' + name.upper(), default)}"
+                for name, default in {
+                    "statement_timeout": "60s",
+                    "lock_timeout": "5s",
+                    "idle_in_transaction_session_timeout": "60s",
+                    "client_connection_check_interval": "1s",
+                }.items()
+            ),
+            **query,
+        },
+    }
+
+
+SECRET_KEY = required("SECRET_KEY")
+ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+DATABASES = {"default": postgres(required("DATABASE_URL"))}
+# redis://host:6379/0, or unix:///path/to/socket for the embedded server.
+REDIS_URL = required("REDIS_URL")
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "config",
+    "scrapers",
+    "catalog",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.security_headers",
+    "django.middleware.gzip.GZipMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "TIMEOUT": 600,
+        "OPTIONS": {"socket_timeout": 0.25, "socket_connect_timeout": 0.25},
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "catalog.api.error_response",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "FabricScout API",
+    "DESCRIPTION": "GPU instances by how their GPUs are joined, with the source of each fact.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVERS": [],
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+}
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("ja", "日本語")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = HOME / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
+# HTTPS is what production speaks; the one-machine service on loopback says HTTPS=0.
+HTTPS = os.environ.get("HTTPS", "1") == "1"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_HSTS_PRELOAD = HTTPS
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https") if os.environ.get("TRUST_PROXY") == "1" else None
+)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
+}
