@@ -17,10 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from catalog.records import (
-    NVLINK,
     Basis,
-    Fact,
     FabricKind,
+    Fact,
     MultiNode,
     ScaleUp,
     Support,
@@ -310,8 +309,8 @@ def _order(value: Value) -> tuple[float, str]:
     return (float(_PROMISE.get(str(value), 50)), str(value))
 
 
-_PROMISE = {
-    word: rank
+_PROMISE: dict[str, int] = {
+    str(word): rank
     for words in (
         (Support.NO, Support.CONDITIONAL, Support.YES),
         (MultiNode.NO, MultiNode.RESERVATION, MultiNode.SELF_SERVE),

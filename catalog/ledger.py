@@ -15,8 +15,8 @@ from catalog.records import (
     NVLINK,
     OFFER_KEYS,
     Basis,
-    Fact,
     FabricKind,
+    Fact,
     OfferRecord,
     ScaleUp,
     Support,
@@ -159,7 +159,7 @@ def _rounded(number: Decimal | None) -> Decimal | None:
 
 def _derived(known: Spec, attribute: str, value: Value, rule: str) -> Fact:
     """A derived fact: as old as the oldest thing it rests on."""
-    rests_on = [f.fact.checked for f in known.findings.values() if f.fact.checked]
+    rests_on = [f.fact.checked for f in known.findings.values()]
     checked = min(rests_on, default=date.min)
     return Fact("", attribute, value, Basis.DERIVED, f"rule: {rule}", checked)
 

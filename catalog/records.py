@@ -13,7 +13,7 @@ Value = str | int | float | Decimal | bool | tuple[str, ...] | None
 
 
 class Basis(StrEnum):
-    """How a value is known. The strongest basis of DESIGN 3 speaks; measurements stand beside it."""
+    """How a value is known. The strongest speaks (`catalog.facts`); measurements stand beside."""
 
     MEASURED = "measured"
     DOCUMENTED = "documented"
