@@ -60,11 +60,11 @@ class Spec:
     def nvlink_domain_gpus(self) -> int | None:
         """GPUs that reach each other over NVLink; 1 where there is none; None where unknown."""
         scale_up, domain = self["scale_up"], self["scale_up_domain_gpus"]
-        if scale_up is None:
-            return None
-        if scale_up not in NVLINK:
+        if scale_up is not None and scale_up not in NVLINK:
             return 1
-        return None if domain is None else int(Decimal(str(domain)))
+        if domain is None or (scale_up is None and self["nvlink_generation"] is None):
+            return None
+        return int(Decimal(str(domain)))
 
     @property
     def domain_gpu_memory_gb(self) -> Decimal | None:

@@ -1,0 +1,389 @@
+"""The query string of an offers list, checked: one for the page, the API and CSV.
+
+Every filter is an SQL condition over a column of `offer_listing`, in SQL's own three-valued logic:
+a comparison with an unknown is neither true nor false. A row is listed where all conditions are
+true; `include_unknown=<field>` lets a condition pass where it is not false; and a row is *left out
+by an unknown* where the conjunction of all is neither. `offers.py` runs the query.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from enum import StrEnum
+from typing import TypeVar
+
+from django.http import QueryDict
+
+from catalog.facts import gpus
+from catalog.records import (
+    NVLINK,
+    OFFER_KEYS,
+    FabricKind,
+    MultiNode,
+    PriceModel,
+    ScaleUp,
+    Support,
+)
+
+CONTINENTS = ("africa", "asia", "europe", "north-america", "oceania", "south-america")
+NUMBER = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)  # bounded before it is read
+SLUG = re.compile(r"[\w][\w.:()+/ -]{0,79}", re.ASCII)
+PAGE_SIZE, LARGEST_PAGE = 50, 500
+
+
+T = TypeVar("T")
+
+
+class BadQuery(ValueError):
+    """A query that cannot be answered: for each parameter, what it must be."""
+
+    def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
+        super().__init__("; ".join(f"{name}: {' '.join(said)}" for name, said in fields.items()))
+        self.fields = {name: list(said) for name, said in fields.items()}
+
+
+# --- How one value is read: text in, a value for SQL out, or ValueError saying what it must be ---
+
+
+def number(text: str) -> str:
+    """A decimal, kept as text for Postgres to read exactly."""
+    if not NUMBER.fullmatch(text):
+        raise ValueError("must be a number like 8 or 2.50, at most 9 digits before the point.")
+    return text
+
+
+def truth(text: str) -> bool:
+    """`true` or `false`."""
+    if text not in {"true", "false"}:
+        raise ValueError("must be true or false.")
+    return text == "true"
+
+
+def slug(text: str) -> str:
+    """A name: letters, digits and a few signs."""
+    if not SLUG.fullmatch(text):
+        raise ValueError("must be a name of letters, digits and . : ( ) + / - _")
+    return text
+
+
+def words(text: str) -> list[str]:
+    """Free text to look for, a LIKE pattern a word; what is a sign to LIKE is taken literally."""
+    if len(text) > 200:
+        raise ValueError("must be at most 200 characters of text.")
+    literal = re.sub(r"([\\%_])", r"\\\1", text)
+    return [f"%{word}%" for word in literal.split()]
+
+
+def gpu(text: str) -> str:
+    """The slug of a GPU SKU of the catalog."""
+    if text not in gpus():
+        near = difflib.get_close_matches(text, gpus(), n=3, cutoff=0.4)
+        raise ValueError(f"{text[:80]!r} is not a GPU; near it are {', '.join(near) or 'none'}.")
+    return text
+
+
+def one_of(allowed: Iterable[str]) -> Callable[[str], str]:
+    """One word of a closed list."""
+    choices = tuple(str(word) for word in allowed)
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text[:80]!r} is none of: {', '.join(choices)}.")
+        return text
+
+    return read
+
+
+def moment(text: str) -> datetime:
+    """A day (its last moment) or an ISO time; UTC where no zone is given."""
+    try:
+        if len(text) == 10:
+            return datetime.combine(date.fromisoformat(text), time.max, tzinfo=UTC)
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be a date or time like 2026-11-29 or 2026-11-29T12:00Z.") from None
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+# --- The filters ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One parameter: how its text is read, the condition it makes, the columns it looks at.
+
+    `sql` has one %s. A `many` filter takes a list (commas and repetition: their union).
+    """
+
+    name: str
+    title: str
+    sql: str
+    read: Callable[[str], object]
+    fields: tuple[str, ...]
+    many: bool = False
+
+    def condition(self, value: object) -> str:
+        """The SQL of this filter at `value`; `false` turns a yes-or-no condition around."""
+        return f"not ({self.sql})" if value is False else f"({self.sql})"
+
+    def parameters(self, value: object) -> list[object]:
+        """What fills the %s of the condition."""
+        return [] if isinstance(value, bool) else [value]
+
+
+def _among(name: str, title: str, read: Callable[[str], str], column: str = "") -> Filter:
+    column = column or name
+    return Filter(name, title, f"{column} = any(%s)", read, (column,), many=True)
+
+
+def _at_least(name: str, title: str, column: str = "") -> Filter:
+    column = column or name.removesuffix("_min")
+    return Filter(name, title, f"{column} >= %s::numeric", number, (column,))
+
+
+def _at_most(name: str, title: str) -> Filter:
+    column = name.removesuffix("_max")
+    return Filter(name, title, f"{column} <= %s::numeric", number, (column,))
+
+
+def _yes_or_no(name: str, title: str, sql: str, *fields: str) -> Filter:
+    return Filter(name, title, sql, truth, fields)
+
+
+_LINKED = ", ".join(f"'{word}'" for word in NVLINK)
+_SEARCHED = "concat_ws(' ', provider_title, provider, instance_type, gpu, region, fabric, tier)"
+
+FILTERS: Mapping[str, Filter] = {
+    f.name: f
+    for f in (
+        _among("provider", "Provider", slug),
+        _among("gpu", "GPU", gpu),
+        _among("gpu_vendor", "GPU vendor", slug),
+        _among("form_factor", "Form factor", slug),
+        _at_least("gpu_count_min", "GPUs"),
+        _at_most("gpu_count_max", "GPUs"),
+        _at_least("gpu_memory_gb_min", "GB per GPU"),
+        _at_least("total_gpu_memory_gb_min", "GB in all"),
+        _among("scale_up", "How joined", one_of(ScaleUp)),
+        _yes_or_no(
+            "nvlink",
+            "NVLink",
+            f"scale_up in ({_LINKED}) or nvlink_domain_gpus > 1",
+            "scale_up",
+            "nvlink_domain_gpus",
+        ),
+        _at_least("nvlink_generation_min", "NVLink generation"),
+        _at_least("nvlink_domain_gpus_min", "NVLink domain"),
+        _at_least("scale_up_domain_gpus_min", "Scale-up domain"),
+        _at_least("domain_gpu_memory_gb_min", "GB in one domain"),
+        _at_least("scale_up_gbytes_per_s_min", "NVLink GB/s"),
+        _among("fabric", "Fabric", one_of(FabricKind)),
+        _yes_or_no("infiniband", "InfiniBand", "fabric = 'infiniband'", "fabric"),
+        _at_least("fabric_gbits_per_s_min", "Fabric Gb/s"),
+        _at_least("fabric_gbits_per_s_per_gpu_min", "Fabric Gb/s per GPU"),
+        _among("gpudirect", "GPUDirect", one_of(Support)),
+        _among("gpudirect_rdma", "GPUDirect RDMA", one_of(Support)),
+        _among("sharp", "SHARP", one_of(Support)),
+        _among("multi_node", "Several instances", one_of(MultiNode)),
+        _at_least("max_gpus_on_one_fabric_min", "Largest cluster"),
+        _among("region", "Region", slug),
+        _among("country", "Country", slug),
+        _among("continent", "Continent", one_of(CONTINENTS)),
+        _among("price_model", "Sold as", one_of(PriceModel)),
+        _among("tier", "Tier", slug),
+        _at_most("usd_per_hour_max", "$ per hour"),
+        _at_most("usd_per_gpu_hour_max", "$ per GPU-hour"),
+        _yes_or_no("available", "Available", "available", "available"),
+        Filter("q", "Text", f"{_SEARCHED} ilike all(%s)", words, ()),
+    )
+}
+TEXT_LISTS = ("gpu_candidates", "disputed", "warnings")
+SORTABLE = tuple(key for key in OFFER_KEYS if key not in TEXT_LISTS)
+PRICES = ("usd_per_gpu_hour", "usd_per_hour")
+# A facet counts the values of a column, or how many rows reach each of some thresholds.
+FACETS: Mapping[str, tuple[str, ...]] = {
+    name: () for name, f in FILTERS.items() if f.many or f.read is truth
+} | {
+    "fabric_gbits_per_s_per_gpu_min": ("800", "400", "200", "100"),
+    "nvlink_domain_gpus_min": ("72", "16", "8", "4", "2"),
+    "gpu_count_min": ("16", "8", "4", "2", "1"),
+    "usd_per_gpu_hour_max": ("1", "2", "3", "6", "15"),
+}
+# include_unknown takes a filter's name or the name of the field that is unknown.
+UNKNOWABLE = sorted(set(FILTERS) - {"q"} | {name for f in FILTERS.values() for name in f.fields})
+
+
+class Rows(StrEnum):
+    """One row per type × tier × price model with its lowest region, or every region."""
+
+    TYPE = "type"
+    REGION = "region"
+
+
+class Format(StrEnum):
+    """How the rows are written."""
+
+    JSON = "json"
+    CSV = "csv"
+    NDJSON = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class OfferQuery:
+    """A checked query: what to list, in which order, how much of it, and in what form."""
+
+    filters: Mapping[str, object] = field(default_factory=dict)
+    include_unknown: tuple[str, ...] = ()
+    include_stale: bool = False
+    rows: Rows = Rows.TYPE
+    sort: tuple[tuple[str, bool], ...] = (("usd_per_gpu_hour", False),)  # (field, descending)
+    page_size: int = PAGE_SIZE
+    cursor: str = ""
+    fields: tuple[str, ...] = OFFER_KEYS
+    format: Format = Format.JSON
+    count: bool = False
+    facets: tuple[str, ...] = ()
+    as_of: datetime | None = None
+
+    def conditions(self) -> Iterator[tuple[Filter, str, list[object]]]:
+        """Each filter with its SQL condition and what fills it, unknowns let through as asked."""
+        for name, value in self.filters.items():
+            wanted = FILTERS[name]
+            sql = wanted.condition(value)
+            if self.lets_unknown_through(wanted):
+                sql = f"({sql} is not false)"
+            yield wanted, sql, wanted.parameters(value)
+
+    def lets_unknown_through(self, wanted: Filter) -> bool:
+        """Whether `include_unknown` names this filter or a field that it looks at."""
+        return not {wanted.name, *wanted.fields}.isdisjoint(self.include_unknown)
+
+    @property
+    def sorts_by_price(self) -> bool:
+        """Whether price leads: then rows too old to rank stand after all fresher ones."""
+        return self.sort[0][0] in PRICES and not self.include_stale
+
+
+# --- Reading the query string -----------------------------------------------------------------
+
+
+def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
+    """The query string as a checked query.
+
+    Parameters
+    ----------
+    query
+        Django's QueryDict. Lists take commas and repetition; an empty value is absent.
+    also
+        Further parameter names that the caller reads itself (the page's `cols`, say).
+
+    Raises
+    ------
+    BadQuery
+        Naming every parameter that is unknown, repeated or not of its form.
+    """
+    reading = _Reading(query)
+    filters = {name: value for name in FILTERS if (value := reading.filter(name)) is not None}
+    asked = OfferQuery(
+        filters=filters,
+        include_unknown=reading.many("include_unknown", one_of(UNKNOWABLE)),
+        include_stale=reading.one("include_stale", truth) or False,
+        rows=Rows(reading.one("rows", one_of(Rows)) or Rows.TYPE),
+        sort=reading.sort(),
+        page_size=reading.page_size(),
+        cursor=reading.one("cursor", words_of_a_cursor) or "",
+        fields=reading.many("fields", one_of(OFFER_KEYS)) or OFFER_KEYS,
+        format=Format(reading.one("format", one_of(Format)) or Format.JSON),
+        count=reading.one("count", truth) or False,
+        facets=reading.many("facets", one_of(FACETS)),
+        as_of=reading.one("as_of", moment),
+    )
+    reading.one("currency", one_of(["USD"]))
+    reading.finish(also)
+    return asked
+
+
+def words_of_a_cursor(text: str) -> str:
+    """A cursor as it was given out; its content is checked where it is used."""
+    if len(text) > 2000 or not re.fullmatch(r"[\w:=-]+", text, re.ASCII):
+        raise ValueError("is not a cursor of this service.")
+    return text
+
+
+class _Reading:
+    """One pass over a query string that collects everything that is wrong with it."""
+
+    def __init__(self, query: QueryDict) -> None:
+        self.query = query
+        self.known: set[str] = set()
+        self.wrong: dict[str, list[str]] = {}
+
+    def one(self, name: str, read: Callable[[str], T]) -> T | None:
+        """A parameter that is given once at most. None where absent, empty or wrong."""
+        given = [text for text in self._given(name) if text]
+        if len(given) > 1:
+            self.wrong[name] = ["is given more than once, and takes one value."]
+        return self._checked(name, given[0], read) if len(given) == 1 else None
+
+    def many(self, name: str, read: Callable[[str], T]) -> tuple[T, ...]:
+        """A list: commas and repetition, their union, in the order given."""
+        texts = [text for given in self._given(name) for text in given.split(",") if text]
+        values = [self._checked(name, text, read) for text in dict.fromkeys(texts)]
+        return tuple(value for value in values if value is not None)
+
+    def filter(self, name: str) -> object:
+        """The value of one of FILTERS, as SQL takes it; None where it is absent."""
+        wanted = FILTERS[name]
+        if wanted.many:
+            return list(self.many(name, wanted.read)) or None
+        return self.one(name, wanted.read)
+
+    def sort(self) -> tuple[tuple[str, bool], ...]:
+        """`field,-field`: a minus turns one around."""
+        sorts = self.many("sort", _sort) or (("usd_per_gpu_hour", False),)
+        if len({name for name, _ in sorts}) < len(sorts):
+            self.wrong["sort"] = ["names one field twice."]
+        return sorts
+
+    def page_size(self) -> int:
+        """1 to 500."""
+        return self.one("page_size", _page_size) or PAGE_SIZE
+
+    def finish(self, also: Iterable[str]) -> None:
+        """Raises BadQuery where anything was wrong, or where a parameter has no meaning here."""
+        unknown = set(self.query) - self.known - set(also)
+        allowed = ", ".join(sorted(self.known))
+        for name in sorted(unknown):
+            self.wrong[name[:80]] = [f"is not a parameter. There are: {allowed}."]
+        if self.wrong:
+            raise BadQuery(self.wrong)
+
+    def _given(self, name: str) -> list[str]:
+        self.known.add(name)
+        return self.query.getlist(name)
+
+    def _checked(self, name: str, text: str, read: Callable[[str], T]) -> T | None:
+        try:
+            return read(_without_nul(text))
+        except ValueError as problem:
+            self.wrong.setdefault(name, []).append(str(problem))
+            return None
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("holds a NUL character.")
+    return text
+
+
+def _sort(text: str) -> tuple[str, bool]:
+    name = text.removeprefix("-")
+    return one_of(SORTABLE)(name), text != name
+
+
+def _page_size(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,2}", text, re.ASCII) or int(text) > LARGEST_PAGE:
+        raise ValueError(f"must be a whole number from 1 to {LARGEST_PAGE}.")
+    return int(text)

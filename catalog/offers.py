@@ -1,0 +1,347 @@
+"""Lists of offers: the SQL behind the page, the API and CSV, one statement for each answer.
+
+The statement reads the view `offer_listing` (or, for `as_of`, the function of the same shape),
+keeps the rows whose conditions all hold, folds them to one row a type where asked, and walks them
+by keyset: a cursor holds the sort values of the last row seen, so pages stay stable while offers
+come and go. A list of 20,000 is answered by Postgres alone; Python only joins the lines.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.core import signing
+from django.db import connection
+
+from catalog.filters import FACETS, FILTERS, BadQuery, Filter, OfferQuery, Rows
+from catalog.records import OFFER_KEYS
+
+MONEY = frozenset({"usd_per_hour", "usd_per_gpu_hour", "native_amount", "usd_rate"})
+DECIMALS = frozenset(
+    {
+        "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb", "scale_up_gbytes_per_s",
+        "scale_up_pair_gbytes_per_s", "domain_gpu_memory_gb", "fabric_gbits_per_s_per_nic",
+        "fabric_gbits_per_s", "fabric_gbits_per_s_per_gpu", "frontend_gbits_per_s", "cliff",
+        "minimum_hours",
+    }
+)  # fmt: skip
+TEXT = frozenset({"provider", "instance_type", "region", "tier", "gpu", "via"})
+# What a page needs of a row besides the keys that everyone gets.
+HELPERS = (
+    "provider_title", "offer_id", "instance_type_id", "continent", "evidence", "checked",
+    "outdated", "same_fabric", "oversubscription", "scale_up_domain_guaranteed_gpus",
+    "frontend_burst_gbits_per_s", "rdma", "rail_optimised", "measured_pair_gbytes_per_s",
+)  # fmt: skip
+# One row per type × tier × price model: what these name is one row.
+TYPE_KEY = "instance_type_id, via, tier, price_model"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a list, and what a reader needs to know of the rest."""
+
+    rows: list[dict[str, Any]]
+    next: str | None = None
+    previous: str | None = None
+    count: int | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
+    left_out_total: int = 0
+    all_outdated: bool = False
+
+
+def page(query: OfferQuery) -> Page:
+    """One page of rows for a template: every key of an offer, and HELPERS.
+
+    Raises
+    ------
+    BadQuery
+        Where the cursor was not given out for this very list.
+    """
+    columns = (*OFFER_KEYS, *HELPERS, "regions")
+    walk = _Walk(query, columns)
+    rows = [dict(zip(columns, row, strict=False)) for row in walk.rows]
+    left_out = left_out_by(query)
+    return Page(
+        rows=rows,
+        next=walk.next,
+        previous=walk.previous,
+        count=count(query),
+        left_out=left_out,
+        left_out_total=left_out.pop("", 0),
+        all_outdated=bool(rows) and all(row["outdated"] for row in rows),
+    )
+
+
+def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
+    """The API's answer, made in Postgres: `url` is the list's own address, without a cursor."""
+    walk = _Walk(query, query.fields, as_json=True)
+    extra: dict[str, Any] = {
+        "next": walk.next and f"{url}&cursor={walk.next}",
+        "previous": walk.previous and f"{url}&cursor={walk.previous}",
+    }
+    if query.count:
+        extra["count"] = count(query)
+    left_out = left_out_by(query)
+    extra["left_out"] = left_out.pop("", 0)
+    extra["left_out_by"] = left_out
+    if query.facets:
+        extra["facets"] = {
+            name: [{"value": value, "count": rows} for value, rows in values]
+            for name, values in facets(query, query.facets).items()
+        }
+    yield b'{"results":['
+    yield b",\n".join(row[0].encode() for row in walk.rows)
+    yield b"]," + orjson.dumps(extra)[1:]
+
+
+def lines(query: OfferQuery) -> Iterator[bytes]:
+    """One JSON object a line, of this page."""
+    for row in _Walk(query, query.fields, as_json=True).rows:
+        yield row[0].encode() + b"\n"
+
+
+def csv_lines(query: OfferQuery) -> Iterator[bytes]:
+    """The same rows as CSV: a header of field names, lists joined by `;`, unknown left empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(query.fields)
+    for row in _Walk(query, query.fields).rows:
+        writer.writerow([_cell(value) for value in row[: len(query.fields)]])
+    yield buffer.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    """Text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        value = ";".join(map(str, value))
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{value}"
+    return value
+
+
+# --- The statement ----------------------------------------------------------------------------
+
+
+def _source(query: OfferQuery) -> tuple[str, list[object]]:
+    if query.as_of is None:
+        return "offer_listing", []
+    return "offer_listing_at(%s)", [query.as_of]
+
+
+def _where(query: OfferQuery, but: Filter | None = None) -> tuple[str, list[object]]:
+    """The conjunction of all conditions (but one) and what fills it."""
+    kept = [(sql, values) for wanted, sql, values in query.conditions() if wanted is not but]
+    sql = " and ".join(sql for sql, _ in kept) or "true"
+    return sql, [value for _, values in kept for value in values]
+
+
+def _matching(query: OfferQuery) -> tuple[str, list[object]]:
+    """A subquery of the rows that match, folded to one a type where asked."""
+    source, given = _source(query)
+    where, values = _where(query)
+    if query.rows is Rows.REGION:
+        return f"select *, 1 as regions from {source} where {where}", [*given, *values]
+    # The lowest region speaks; a price too old to rank, or none, only where there is no other.
+    lowest = "outdated, usd_per_gpu_hour nulls last, region nulls last, offer_id"
+    sql = (
+        f"select distinct on ({TYPE_KEY}) *, count(*) over (partition by {TYPE_KEY}) as regions "
+        f"from {source} where {where} order by {TYPE_KEY}, {lowest}"
+    )
+    return sql, [*given, *values]
+
+
+def _select(column: str) -> str:
+    """How a column is read: decimals without trailing zeros, money as text."""
+    if column in MONEY:
+        return f"trim_scale({column})::text as {column}"
+    return f"trim_scale({column}) as {column}" if column in DECIMALS else column
+
+
+def _sort_keys(query: OfferQuery) -> list[tuple[str, bool]]:
+    """Expressions that never are null, each with its direction; together they name one row.
+
+    Unknown sorts last both ways, so whether a value is known is a key of its own, ahead of it.
+    """
+    keys = [("outdated", False)] if query.sorts_by_price else []
+    for name, descending in query.sort:
+        keys += [(f"({name} is null)", False), (_known(name), descending)]
+    named = {name for name, _ in query.sort}
+    keys += [(name, False) for name in ("provider", "instance_type") if name not in named]
+    return [*keys, ("offer_id", False)]
+
+
+def _known(name: str) -> str:
+    """The value of a column, or any value of its type where it is unknown."""
+    if name in MONEY | DECIMALS:
+        return f"coalesce({name}, 0)"
+    empty = {
+        "available": "false", "stale": "false", "usd_rate_date": "'epoch'::date",
+        "collected_at": "'epoch'::timestamptz",
+        "nvlink_generation": "0", "scale_up_domain_gpus": "0", "nvlink_domain_gpus": "0",
+        "fabric_nics": "0", "max_gpus_on_one_fabric": "0",
+    }.get(name, "''")  # fmt: skip
+    return f"coalesce({name}, {empty})"
+
+
+class _Walk:
+    """One step through a list: the rows of this page, and cursors to its neighbours."""
+
+    def __init__(self, query: OfferQuery, columns: Sequence[str], *, as_json: bool = False) -> None:
+        self.query = query
+        self.keys = _sort_keys(query)
+        at = _Cursor.read(query)
+        rows = self._fetch(columns, at, as_json=as_json)
+        more = len(rows) > query.page_size
+        rows = rows[: query.page_size]
+        if at and at.backward:
+            rows.reverse()
+        self.rows = rows
+        ahead, behind = (bool(at), more) if at and at.backward else (more, bool(at))
+        self.next = self._cursor(rows[-1], backward=False) if rows and ahead else None
+        self.previous = self._cursor(rows[0], backward=True) if rows and behind else None
+
+    def _fetch(
+        self, columns: Sequence[str], at: "_Cursor | None", *, as_json: bool
+    ) -> list[tuple[Any, ...]]:
+        matching, values = _matching(self.query)
+        backward = bool(at and at.backward)
+        order = ", ".join(
+            f"{key} {'desc' if down != backward else 'asc'}" for key, down in self.keys
+        )
+        keys = ", ".join(f"({key})::text" for key, _ in self.keys)
+        shown = ", ".join(_select(column) for column in columns)
+        row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
+        after, passed = self._after(at) if at else ("true", [])
+        sql = (
+            f"select {row}, array[{keys}] from ({matching}) m where {after} "
+            f"order by {order} limit {self.query.page_size + 1}"
+        )
+        return _run(sql, [*values, *passed])
+
+    def _after(self, at: "_Cursor") -> tuple[str, list[object]]:
+        """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""
+        clauses, values = [], list[object]()
+        for index, (key, down) in enumerate(self.keys):
+            equal = [f"({before}) = %s" for before, _ in self.keys[:index]]
+            clauses.append(
+                " and ".join([*equal, f"({key}) {'<' if down != at.backward else '>'} %s"])
+            )
+            values += at.values[: index + 1]
+        return "(" + " or ".join(f"({clause})" for clause in clauses) + ")", values
+
+    def _cursor(self, row: tuple[Any, ...], *, backward: bool) -> str:
+        return _Cursor(row[-1], backward).write(self.query)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """The sort values of the row to go on from, signed together with the list they belong to."""
+
+    values: list[str]
+    backward: bool
+
+    def write(self, query: OfferQuery) -> str:
+        return signing.dumps([self.values, self.backward], salt=_list_of(query), compress=True)
+
+    @classmethod
+    def read(cls, query: OfferQuery) -> "_Cursor | None":
+        if not query.cursor:
+            return None
+        try:
+            values, backward = signing.loads(query.cursor, salt=_list_of(query))
+        except signing.BadSignature:
+            message = "is not a cursor of this list: take it from `next` of the same query."
+            raise BadQuery({"cursor": [message]}) from None
+        return cls(values, backward)
+
+
+def _list_of(query: OfferQuery) -> str:
+    """What makes two pages pages of one list."""
+    filters = sorted(query.filters.items())
+    return repr(
+        (filters, query.include_unknown, query.sorts_by_price, query.rows, query.sort, query.as_of)
+    )
+
+
+def _run(sql: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, list(values))
+        return list(cursor.fetchall())
+
+
+# --- Counts -----------------------------------------------------------------------------------
+
+
+def count(query: OfferQuery) -> int:
+    """How many rows the whole list has."""
+    matching, values = _matching(query)
+    return int(_run(f"select count(*) from ({matching}) m", values)[0][0])
+
+
+def left_out_by(query: OfferQuery) -> dict[str, int]:
+    """For each filter, the rows that would be listed were it not for an unknown there.
+
+    Rows of the kind that is listed; the total of distinct ones under the empty name.
+    """
+    conditions = list(query.conditions())
+    if not conditions:
+        return {}
+    source, given = _source(query)
+    columns = ", ".join(f"{sql} as c{index}" for index, (_, sql, _) in enumerate(conditions))
+    values = [value for _, _, filled in conditions for value in filled]
+    all_of = " and ".join(f"c{index}" for index in range(len(conditions)))
+    each = ", ".join(
+        f"count(distinct k) filter (where c{index} is null)" for index in range(len(conditions))
+    )
+    sql = (
+        f"select count(distinct k), {each} "
+        f"from (select {_row_key(query)} as k, {columns} from {source}) r where ({all_of}) is null"
+    )
+    total, *counts = _run(sql, [*values, *given])[0]
+    names = [wanted.name for wanted, _, _ in conditions]
+    return {"": total} | {name: n for name, n in zip(names, counts, strict=True) if n}
+
+
+def _row_key(query: OfferQuery) -> str:
+    """A number for what is one row of this list."""
+    if query.rows is Rows.REGION:
+        return "offer_id"
+    return "hashtextextended(concat_ws('|', instance_type_id, via, tier, price_model), 0)"
+
+
+def facets(query: OfferQuery, names: Iterable[str]) -> dict[str, list[tuple[str | None, int]]]:
+    """For each facet the rows a value would give, all other filters applied, its own ignored.
+
+    The unknown is counted too, under None and last.
+    """
+    return {name: _facet(query, name) for name in names}
+
+
+def _facet(query: OfferQuery, name: str) -> list[tuple[str | None, int]]:
+    wanted = FILTERS[name]
+    source, given = _source(query)
+    where, values = _where(query, but=wanted)
+    key = _row_key(query)
+    if FACETS[name]:
+        return _thresholds(query, wanted, f"from {source} where {where}", [*given, *values])
+    value = f"({wanted.sql})" if not wanted.many else wanted.fields[0]
+    sql = (
+        f"select ({value})::text, count(distinct {key}) from {source} where {where} "
+        "group by 1 order by 1 is null, 2 desc, 1"
+    )
+    return [(text, rows) for text, rows in _run(sql, [*given, *values])]
+
+
+def _thresholds(
+    query: OfferQuery, wanted: Filter, rest: str, values: list[object]
+) -> list[tuple[str | None, int]]:
+    thresholds, key, column = FACETS[wanted.name], _row_key(query), wanted.fields[0]
+    reached = ", ".join(f"count(distinct {key}) filter (where {wanted.sql})" for _ in thresholds)
+    sql = f"select {reached}, count(distinct {key}) filter (where {column} is null) {rest}"
+    *counts, unknown = _run(sql, [*thresholds, *values])[0]
+    return [*zip(thresholds, counts, strict=True), (None, unknown)]
