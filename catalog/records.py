@@ -3,6 +3,7 @@
 No Django here: `python -m scrapers parse` speaks these words without a database.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -171,10 +172,19 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """What one scrape made of one provider's payloads."""
+    """What one scrape made of one provider's payloads.
+
+    `ignored` counts, by reason, rows that are none of our business or say the same thing again.
+    """
 
     offers: list[OfferRecord] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rows(self) -> int:
+        """All that was read: nothing is dropped in silence."""
+        return len(self.offers) + len(self.rejected) + self.ignored.total()
 
     def __iter__(self) -> Iterator[OfferRecord | Rejected]:
         yield from self.offers

@@ -1,0 +1,153 @@
+"""The forms of this room: a provider, one answer of its, and its words for one thing on sale.
+
+A `Document` is an answer exactly as it came; `Document.json()` reads it as the work of a stranger.
+A `Listing` keeps the provider's own words and units; `scrapers.normalise` makes an offer of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from catalog.records import Basis, PriceModel, Rejected, Value
+from scrapers.fields import Unreadable, read_json
+
+__all__ = [
+    "Document",
+    "Evidence",
+    "Ignored",
+    "Listing",
+    "Parsed",
+    "Price",
+    "Provider",
+    "Rejected",
+    "Unreadable",
+]
+
+HOUR = Decimal(1)
+YEAR_HOURS = Decimal(8760)
+MONTH_HOURS = Decimal(730)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """Who sells, and how often we look.
+
+    `source` is the public address of the list itself, `credentials` the names of the environment
+    variables that `fetch` reads, `home` the country of its seat (ISO 3166).
+    """
+
+    slug: str
+    title: str
+    homepage: str
+    source: str
+    refresh: timedelta
+    credentials: tuple[str, ...] = ()
+    home: str | None = None
+
+
+class _Unread:
+    """Stands for a body that was not read yet."""
+
+
+_UNREAD = _Unread()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One answer, exactly as it came."""
+
+    url: str
+    body: bytes
+    fetched_at: datetime
+    value: object = field(default=_UNREAD, repr=False, compare=False)
+
+    def json(self) -> object:
+        """What the body says: floats as Decimal; what is unfit to be read, as `fields.Unfit`.
+
+        Raises
+        ------
+        Unreadable
+            It is no JSON at all: cut short, HTML, nested too deeply, not UTF-8.
+        """
+        return read_json(self.body) if self.value is _UNREAD else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A row that is none of our business (Windows, CPU only): counted by its reason, no more."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How one attribute of a listing is known, where it is not the document itself that says it."""
+
+    basis: Basis
+    source: str
+    checked: date | None = None  # None: the day of the document
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """`amount` of `currency` for `hours` hours of one instance, or of one GPU."""
+
+    amount: Decimal
+    currency: str = "USD"
+    hours: Decimal = HOUR
+    per_gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A provider's words for one thing on sale. None: the document does not say.
+
+    Parameters
+    ----------
+    where
+        Its place in the document, as in `offers[3]`.
+    url, fetched_at
+        Of the document that prices it.
+    gpu, gpu_count
+        The words for one GPU ("H100 SXM"); how many, where 1/6 is a share of one.
+    gpu_memory, total_gpu_memory, ram
+        An amount and its unit as printed: (22888, "MiB").
+    price
+        None: not published, and `price_note` says why.
+    said
+        Attributes of `catalog.facts.ATTRIBUTES` that the listing states, in their units. A value
+        of None: looked for here, and not said.
+    evidence
+        By attribute, where another source than the document speaks.
+    """
+
+    where: str
+    url: str
+    fetched_at: datetime
+    instance: str
+    price_model: PriceModel
+    via: str | None = None
+    provider: str | None = None  # an aggregator's word for whose instance it is
+    region: str | None = None
+    country: str | None = None
+    tier: str | None = None
+    available: bool | None = None
+    gpu: str | None = None
+    gpu_count: Decimal | None = None
+    gpu_memory: tuple[Decimal, str] | None = None
+    total_gpu_memory: tuple[Decimal, str] | None = None
+    vcpus: Decimal | None = None
+    ram: tuple[Decimal, str] | None = None
+    price: Price | None = None
+    price_note: str | None = None
+    price_includes: str | None = None
+    minimum_hours: float | None = None
+    said: Mapping[str, Value] = field(default_factory=dict)
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    row: str = ""  # the row itself, cut short, for the quarantine
+
+
+Parsed = Iterator[Listing | Rejected | Ignored]
