@@ -1,0 +1,146 @@
+"""The listing: one wide row an offer, under the names of DESIGN 7, as SQL.
+
+`offer_listing` is what is listed now; `offer_listing_at(as_of)` has the same columns with the
+price of the period that holds `as_of`. Both are made from the one text below.
+
+Of the past only prices are kept, so `offer_listing_at` answers the same next year: `available` is
+null there, `collected_at` is the last scrape before `as_of` that confirmed the price, and what is
+known of the hardware is what is known today. Amounts keep their column's scale (2.00000000):
+print them with `trim_scale`.
+
+A change of this text or of `catalog.freshness.LIMITS` needs a migration that runs CREATE again
+(`tests/catalog/test_models.py` says so when it is missing).
+"""
+
+from datetime import timedelta
+
+from catalog.freshness import LIMITS, MISSED_INTERVALS, UNPRICED, Limit
+from catalog.records import OFFER_KEYS
+
+# Keys that are not columns of the instance type (t): of the offer (o), of its price (h).
+_OFFER = {
+    "provider": "t.provider_id::text",
+    "via": "o.via::text",
+    "instance_type": "t.name::text",
+    "region": "o.region::text",
+    "country": "coalesce(o.country, r.country)::text",
+    "tier": "o.tier::text",
+    "price_model": "o.price_model::text",
+    "available": "{available}",
+    "gpu_candidates": "t.gpu_candidates::text[]",
+    "disputed": "t.disputed::text[]",
+    "usd_per_hour": "h.usd_per_hour",
+    "usd_per_gpu_hour": "{usd_per_gpu_hour}",
+    "native_amount": "h.native_amount",
+    "native_currency": "h.native_currency::text",
+    "usd_rate": "h.usd_rate",
+    "usd_rate_date": "h.usd_rate_date",
+    "price_note": "o.price_note::text",
+    "price_includes": "o.price_includes::text",
+    "minimum_hours": "o.minimum_hours",
+    "collected_at": "{collected_at}",
+    "stale": "{stale}",
+    "source_url": "h.source_url::text",
+    "warnings": "o.warnings::text[]",
+}
+_HELPERS = {
+    "provider_title": "p.title::text",
+    "continent": "c.continent::text",
+    "scale_up_domain_guaranteed_gpus": "t.scale_up_domain_guaranteed_gpus",
+    "frontend_burst_gbits_per_s": "t.frontend_burst_gbits_per_s",
+    "rdma": "t.rdma",
+    "rail_optimised": "t.rail_optimised",
+    "oversubscription": "t.oversubscription",
+    "same_fabric": "t.same_fabric",
+    "total_gpu_memory_gb": "t.gpu_count * t.gpu_memory_gb",
+    "measured_pair_gbytes_per_s": "t.measured_pair_gbytes_per_s",
+    "checked": "t.checked",
+    "evidence": "t.evidence",
+    "outdated": "{outdated}",
+    "ended_at": "o.ended_at",
+}
+COLUMNS = ("offer_id", "instance_type_id", *OFFER_KEYS, *_HELPERS)
+
+_FROM = """
+  from catalog_offer o
+  {prices}
+  join catalog_instancetype t on t.id = o.instance_type_id
+  join catalog_provider p on p.slug = t.provider_id
+  join catalog_provider l on l.slug = o.listed_by_id
+  left join catalog_region r on r.provider_id = t.provider_id and r.region = o.region
+  left join catalog_country c on c.code = coalesce(o.country, r.country)"""
+
+# The period that holds as_of, found by one index probe an offer.
+_PERIOD = """join lateral (
+    select * from catalog_price q
+    where q.offer_id = o.id and q.valid_from <= as_of order by q.valid_from desc limit 1
+  ) h on h.valid_to is null or h.valid_to > as_of
+  left join (
+    select provider_id, max(collected_at) as seen from catalog_scraperun
+    where state in ('published', 'unchanged') and collected_at <= as_of group by 1
+  ) s on s.provider_id = o.listed_by_id and h.run_id is not null"""
+
+
+def create() -> str:
+    """The statements that make the view and the function anew."""
+    return f"{DROP}\n{_view()}\n{_function()}"
+
+
+DROP = "drop function if exists offer_listing_at(timestamptz); drop view if exists offer_listing;"
+
+
+def _view() -> str:
+    now = {
+        "at": "now()",
+        "available": "o.available",
+        "collected_at": "o.collected_at",
+        "usd_per_gpu_hour": "o.usd_per_gpu_hour",
+    }
+    select = _select(now, prices="").replace("h.", "o.")
+    return f"create view offer_listing as {select}\n  where o.ended_at is null;"
+
+
+def _function() -> str:
+    then = {
+        "at": "as_of",
+        "available": "null::boolean",
+        "collected_at": "greatest(h.valid_from, s.seen)",
+        "usd_per_gpu_hour": "round(h.usd_per_hour / t.gpu_count::numeric, 6)",
+    }
+    return (
+        "create function offer_listing_at(as_of timestamptz) returns setof offer_listing "
+        f"language sql stable as $$ {_select(then, prices=_PERIOD)} $$;"
+    )
+
+
+def _select(words: dict[str, str], prices: str) -> str:
+    age = f"({words['at']} - {words['collected_at']})"
+    words = words | {"stale": _stale(age), "outdated": _older(age, "outdated")}
+    columns = {"offer_id": "o.id", "instance_type_id": "t.id"}
+    columns |= {key: _OFFER.get(key, f"t.{key}") for key in OFFER_KEYS}
+    listed = ",\n    ".join(
+        f"{expression.format_map(words)} as {name}"
+        for name, expression in (columns | _HELPERS).items()
+    )
+    return f"select\n    {listed}{_FROM.format(prices=prices)}"
+
+
+def _stale(age: str) -> str:
+    """Older than its limit, or than three intervals of a listing that is fetched live."""
+    missed = f"{age} > {MISSED_INTERVALS} * l.interval"
+    return (
+        f"({_older(age, 'stale')} or "
+        f"(o.run_id is not null and l.fetched_live_at is not null and {missed}))"
+    )
+
+
+def _older(age: str, limit: str) -> str:
+    def interval(of: Limit) -> str:
+        value: timedelta = getattr(of, limit)
+        return f"interval '{int(value.total_seconds())} seconds'"
+
+    cases = " ".join(f"when '{model}' then {interval(of)}" for model, of in LIMITS.items())
+    return (
+        f"({age} > case when h.usd_per_hour is null and h.native_amount is null "
+        f"then {interval(UNPRICED)} else case o.price_model {cases} end end)"
+    )

@@ -1,0 +1,34 @@
+"""The tables. Rules that must always hold are held by the database itself, not by good manners.
+
+Read in this order: `providers` (who rents, where, in which currency), `hardware` (what is known of
+a GPU, an instance type, a fabric), `offers` (what can be rented, at which price, since when),
+`runs` (how it came in), `workloads` (what is estimated of it).
+"""
+
+from catalog.models.hardware import Fabric, Fact, Gpu, InstanceType
+from catalog.models.offers import CatalogVersion, Offer, Price
+from catalog.models.providers import Country, Provider, Rate, Region
+from catalog.models.runs import Lease, QuarantinedRow, RawPayload, RunPayload, RunState, ScrapeRun
+from catalog.models.workloads import Estimate, Workload
+
+__all__ = [
+    "CatalogVersion",
+    "Country",
+    "Estimate",
+    "Fabric",
+    "Fact",
+    "Gpu",
+    "InstanceType",
+    "Lease",
+    "Offer",
+    "Price",
+    "Provider",
+    "QuarantinedRow",
+    "Rate",
+    "RawPayload",
+    "Region",
+    "RunPayload",
+    "RunState",
+    "ScrapeRun",
+    "Workload",
+]
