@@ -5,33 +5,19 @@ sets them itself, with ALLOWED_HOSTS. README, "Production", has the list.
 """
 
 import os
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
+from config.home import BASE_DIR, HOME, Refused, service_environment
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-HOME = Path(os.environ.get("FABRICSCOUT_HOME", BASE_DIR / ".run"))
 DEBUG = os.environ.get("DEBUG", "") == "1"
-
-
-def required(name: str) -> str:
-    """The environment variable `name`; raises one sentence naming it where it is not set."""
-    value = os.environ.get(name, "")
-    if not value:
-        raise ImproperlyConfigured(
-            f"{name} is not set. `make serve` sets it for you; in production set it in the "
-            "environment (README, 'Production')."
-        )
-    return value
 
 
 def postgres(url: str) -> dict[str, Any]:
     """Django's database entry for `postgresql://user:password@host:port/name?host=/socket/dir`."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise ImproperlyConfigured(
+        raise Refused(
             "DATABASE_URL must read postgresql://user:password@host:port/name, or "
             "postgresql://user@/name?host=/socket/directory."
         )
@@ -64,11 +50,16 @@ def postgres(url: str) -> dict[str, Any]:
     }
 
 
-SECRET_KEY = required("SECRET_KEY")
-ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
-DATABASES = {"default": postgres(required("DATABASE_URL"))}
+SERVICE = service_environment()  # ours, or that of the `make serve` beside; refuses what is missing
+SECRET_KEY = SERVICE["SECRET_KEY"]
+DATABASES = {"default": postgres(SERVICE["DATABASE_URL"])}
 # redis://host:6379/0, or unix:///path/to/socket for the embedded server.
-REDIS_URL = required("REDIS_URL")
+REDIS_URL = SERVICE["REDIS_URL"]
+# HTTPS is what production speaks; the one-machine service on loopback says HTTPS=0.
+HTTPS = SERVICE.get("HTTPS", "1") == "1"
+# Production names its own; config/wsgi.py refuses to serve without.
+LOOPBACK = "" if HTTPS else "127.0.0.1,localhost,[::1]"
+ALLOWED_HOSTS = [host for host in SERVICE.get("ALLOWED_HOSTS", LOOPBACK).split(",") if host]
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -160,8 +151,6 @@ STORAGES = {
 }
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
-# HTTPS is what production speaks; the one-machine service on loopback says HTTPS=0.
-HTTPS = os.environ.get("HTTPS", "1") == "1"
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
