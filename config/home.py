@@ -155,8 +155,7 @@ def service_environment(home: Path = HOME) -> Mapping[str, str]:
         beside = running(home)
         if all(ours.get(name) in {None, "", value} for name, value in beside.items()):
             ours |= beside
-    needed = NEEDED if ours.get("HTTPS", "1") == "0" else (*NEEDED, "ALLOWED_HOSTS")
-    if missing := [name for name in needed if not ours.get(name)]:
+    if missing := [name for name in NEEDED if not ours.get(name)]:
         raise Refused(_missing(missing, home))
     return ours
 
