@@ -93,6 +93,7 @@ def one_of(allowed: Iterable[str]) -> Callable[[str], str]:
             raise ValueError(f"{text[:80]!r} is none of: {', '.join(choices)}.")
         return text
 
+    read.choices = choices  # type: ignore[attr-defined] # for the schema
     return read
 
 

@@ -20,15 +20,13 @@ from catalog.filters import FACETS, FILTERS, BadQuery, Filter, OfferQuery, Rows
 from catalog.records import OFFER_KEYS
 
 MONEY = frozenset({"usd_per_hour", "usd_per_gpu_hour", "native_amount", "usd_rate"})
-DECIMALS = frozenset(
-    {
-        "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb", "scale_up_gbytes_per_s",
-        "scale_up_pair_gbytes_per_s", "domain_gpu_memory_gb", "fabric_gbits_per_s_per_nic",
-        "fabric_gbits_per_s", "fabric_gbits_per_s_per_gpu", "frontend_gbits_per_s", "cliff",
-        "minimum_hours",
-    }
-)  # fmt: skip
-TEXT = frozenset({"provider", "instance_type", "region", "tier", "gpu", "via"})
+NUMBERS = MONEY | {
+    "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb", "nvlink_generation", "scale_up_gbytes_per_s",
+    "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus", "nvlink_domain_gpus",
+    "domain_gpu_memory_gb", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s",
+    "fabric_gbits_per_s_per_gpu", "frontend_gbits_per_s", "max_gpus_on_one_fabric", "cliff",
+    "minimum_hours",
+}  # fmt: skip
 # What a page needs of a row besides the keys that everyone gets.
 HELPERS = (
     "provider_title", "offer_id", "instance_type_id", "continent", "evidence", "checked",
@@ -124,6 +122,17 @@ def _cell(value: object) -> object:
     return value
 
 
+def of_type(instance_type_id: int) -> list[dict[str, Any]]:
+    """Every listed offer of one type, the cheapest first: for its own page."""
+    columns = (*OFFER_KEYS, *HELPERS)
+    shown = ", ".join(_select(column) for column in columns)
+    sql = (
+        f"select {shown} from offer_listing where instance_type_id = %s "
+        "order by outdated, usd_per_gpu_hour nulls last, offer_id"
+    )
+    return [dict(zip(columns, row, strict=True)) for row in _run(sql, [instance_type_id])]
+
+
 # --- The statement ----------------------------------------------------------------------------
 
 
@@ -156,10 +165,8 @@ def _matching(query: OfferQuery) -> tuple[str, list[object]]:
 
 
 def _select(column: str) -> str:
-    """How a column is read: decimals without trailing zeros, money as text."""
-    if column in MONEY:
-        return f"trim_scale({column})::text as {column}"
-    return f"trim_scale({column}) as {column}" if column in DECIMALS else column
+    """How a column is read: money as the text of a decimal without trailing zeros."""
+    return f"trim_scale({column})::text as {column}" if column in MONEY else column
 
 
 def _sort_keys(query: OfferQuery) -> list[tuple[str, bool]]:
@@ -177,14 +184,14 @@ def _sort_keys(query: OfferQuery) -> list[tuple[str, bool]]:
 
 def _known(name: str) -> str:
     """The value of a column, or any value of its type where it is unknown."""
-    if name in MONEY | DECIMALS:
+    if name in NUMBERS:
         return f"coalesce({name}, 0)"
     empty = {
-        "available": "false", "stale": "false", "usd_rate_date": "'epoch'::date",
+        "available": "false",
+        "stale": "false",
+        "usd_rate_date": "'epoch'::date",
         "collected_at": "'epoch'::timestamptz",
-        "nvlink_generation": "0", "scale_up_domain_gpus": "0", "nvlink_domain_gpus": "0",
-        "fabric_nics": "0", "max_gpus_on_one_fabric": "0",
-    }.get(name, "''")  # fmt: skip
+    }.get(name, "''")
     return f"coalesce({name}, {empty})"
 
 
@@ -268,7 +275,7 @@ def _list_of(query: OfferQuery) -> str:
     )
 
 
-def _run(sql: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
+def _run(sql: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, list(values))
         return list(cursor.fetchall())

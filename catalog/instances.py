@@ -1,0 +1,155 @@
+"""One instance type, whole: every fact with its evidence, its prices, and what is still to ask."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.facts import ATTRIBUTES, Attribute
+from catalog.models import Fact, InstanceType, Price
+from catalog.offers import of_type
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing to know before renting: the attribute that answers it, and how to ask for it."""
+
+    attribute: str
+    title: str
+    ask: str
+
+
+CHECKLIST = (
+    Question("scale_up", "How are the GPUs joined inside the instance?",
+             "Are the GPUs joined by NVSwitch, by NVLink bridges in pairs, or by PCIe only?"),
+    Question("scale_up_gbytes_per_s", "How fast, per GPU and one way?",
+             "What NVLink bandwidth has each GPU, in GB/s one way?"),
+    Question("scale_up_domain_gpus", "How many GPUs share one domain?",
+             "How many GPUs share one NVLink domain, and how many of them are guaranteed?"),
+    Question("fabric", "What joins the instances?",
+             "Which network joins instances for GPU traffic: InfiniBand, RoCE, EFA or Ethernet?"),
+    Question("fabric_gbits_per_s_per_gpu", "At what speed per GPU?",
+             "How many fabric NICs has one instance, at what Gb/s each, apart from the front end?"),
+    Question("gpudirect_rdma", "Is GPUDirect RDMA on?",
+             "Is GPUDirect RDMA enabled, and what must we install or request for it?"),
+    Question("sharp", "Does the switch reduce (SHARP)?",
+             "Is SHARP (in-network reduction) enabled for tenants?"),
+    Question("oversubscription", "Is the fabric oversubscribed?",
+             "What is the oversubscription between leaf and spine, and is it rail-optimised?"),
+    Question("multi_node", "Can several be had together?",
+             "Can we rent several of these on one fabric ourselves, or by reservation?"),
+    Question("same_fabric", "What puts them on the same fabric?",
+             "What do we set so that all instances land on the same fabric?"),
+    Question("max_gpus_on_one_fabric", "How large can one cluster be?",
+             "How many of these GPUs can one fabric join, and how many are free now?"),
+)  # fmt: skip
+
+
+def detail(provider: str, name: str) -> dict[str, Any] | None:
+    """Everything known of one type, or None where the catalog has never had it."""
+    kind = (
+        InstanceType.objects.select_related("provider", "gpu")
+        .filter(provider=provider, name=name)
+        .first()
+    )
+    if kind is None:
+        return None
+    values = _values(kind)
+    said = list(Fact.objects.filter(subject=f"{provider}/{name}").order_by("attribute", "id"))
+    return {
+        "provider": provider,
+        "provider_title": kind.provider.title,
+        "instance_type": name,
+        **values,
+        "checked": kind.checked,
+        "facts": list(_facts(kind, values, said)),
+        "prices": of_type(kind.pk),
+        "history": _history(kind),
+        "fabrics": list(kind.fabrics.order_by("slug").values()),
+        "ended_at": _ended_at(kind),
+        "checklist": [_answer(question, values) for question in CHECKLIST],
+    }
+
+
+def _values(kind: InstanceType) -> dict[str, Any]:
+    """The columns of a type, by the names of DESIGN 3."""
+    names = [name for name, attribute in ATTRIBUTES.items() if attribute.column]
+    computed = ["nvlink_domain_gpus", "domain_gpu_memory_gb", "fabric_gbits_per_s_per_gpu", "cliff"]
+    values = {name: getattr(kind, name) for name in (*names, *computed) if name != "gpu"}
+    return {"gpu": kind.gpu_id, "gpu_candidates": kind.gpu_candidates, **values,
+            "disputed": kind.disputed}  # fmt: skip
+
+
+def _facts(
+    kind: InstanceType, values: Mapping[str, Any], said: Iterable[Fact]
+) -> Iterable[dict[str, Any]]:
+    """One entry an attribute, known or not: what speaks, every claim, and where was looked."""
+    by_attribute: dict[str, list[Fact]] = defaultdict(list)
+    for fact in said:
+        by_attribute[fact.attribute].append(fact)
+    for name, attribute in ATTRIBUTES.items():
+        if attribute.column:
+            yield _fact(attribute, values[name], kind.evidence.get(name, {}), by_attribute[name])
+
+
+def _fact(
+    attribute: Attribute, value: object, evidence: Mapping[str, Any], said: Iterable[Fact]
+) -> dict[str, Any]:
+    live = [fact for fact in said if fact.superseded_at is None]
+    return {
+        "attribute": attribute.name,
+        "title": attribute.title,
+        "group": attribute.group,
+        "unit": attribute.unit,
+        "value": value,
+        "basis": evidence.get("basis"),
+        "source": evidence.get("source"),
+        "checked": evidence.get("checked"),
+        "note": evidence.get("note") or "",
+        "provisional": bool(evidence.get("provisional")),
+        "disputed": bool(evidence.get("disputed")),
+        "claims": [_claim(fact) for fact in live if fact.value is not None],
+        "looked": [_claim(fact) for fact in live if fact.value is None],
+        "withdrawn": [_claim(fact) for fact in said if fact.superseded_at is not None],
+    }
+
+
+def _claim(fact: Fact) -> dict[str, Any]:
+    return {
+        "value": fact.value,
+        "basis": fact.basis,
+        "source": fact.source,
+        "checked": fact.checked.isoformat(),
+        "scope": fact.scope,
+        "note": fact.note,
+    }
+
+
+def _history(kind: InstanceType) -> list[dict[str, Any]]:
+    """Every price period of its offers, the oldest first."""
+    return list(
+        Price.objects.filter(offer__instance_type=kind)
+        .order_by("valid_from", "id")
+        .values(
+            "usd_per_hour", "native_amount", "native_currency", "valid_from", "valid_to",
+            "offer__region", "offer__tier", "offer__price_model",
+        )[:5000]
+    )  # fmt: skip
+
+
+def _ended_at(kind: InstanceType) -> Any:
+    """When its last offer left the list; None while one stands in it, or where there never was."""
+    ends = kind.offers.values_list("ended_at", flat=True)
+    known = [end for end in ends if end is not None]
+    return max(known) if known and len(known) == len(ends) else None
+
+
+def _answer(question: Question, values: Mapping[str, Any]) -> dict[str, Any]:
+    known = values[question.attribute]
+    return {
+        "attribute": question.attribute,
+        "title": question.title,
+        "known": known is not None,
+        "value": known,
+        "ask": question.ask,
+    }

@@ -1,0 +1,147 @@
+"""Which statement speaks, and what follows from it. Pure: no database."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from catalog import ledger
+from catalog.records import OFFER_KEYS, Basis, Fact, OfferRecord, PriceModel, Value
+
+DAY = date(2026, 11, 1)
+
+
+def said(attribute: str, value: Value, basis: str = "documented", **more: object) -> Fact:
+    return Fact("p/t", attribute, value, Basis(basis), "https://example.com", DAY, **more)
+
+
+def known(**values: Value) -> ledger.Spec:
+    return ledger.spec(said(name, value) for name, value in values.items())
+
+
+def test_eight_sxm_gpus_are_on_one_nvswitch_and_say_by_which_rule():
+    board = known(gpu="h100-sxm5-80gb", gpu_count=Decimal(8))
+    assert (board["scale_up"], board.nvlink_domain_gpus) == ("nvswitch", 8)
+    assert board["scale_up_gbytes_per_s"] == 450  # one way; headlines print 900
+    evidence = board.findings["scale_up"].fact
+    assert evidence.basis is Basis.DERIVED
+    assert "8-GPU SXM board has NVSwitch" in evidence.source
+
+
+def test_one_gpu_has_no_peer_and_so_no_nvlink_bandwidth():
+    single = known(gpu="h100-sxm5-80gb", gpu_count=Decimal(1))
+    assert (single["scale_up"], single["scale_up_domain_gpus"]) == ("none", 1)
+    assert single["scale_up_gbytes_per_s"] is None
+    assert single.cliff is None
+
+
+def test_two_sxm_gpus_of_nobody_knows_which_board_stay_unknown():
+    part = known(gpu="h100-sxm5-80gb", gpu_count=Decimal(2))
+    assert part["scale_up"] is None
+    assert part.nvlink_domain_gpus is None
+
+
+def test_a_bare_pcie_card_that_takes_a_bridge_stays_unknown():
+    assert known(gpu="h100-pcie-80gb", gpu_count=Decimal(8))["scale_up"] is None
+
+
+def test_an_nvl_pair_is_not_an_nvl72():
+    pair = known(gpu="h100-nvl-94gb", gpu_count=Decimal(2))
+    assert (pair["scale_up"], pair.nvlink_domain_gpus) == ("nvlink_bridge", 2)
+
+
+def test_a_rack_domain_is_larger_than_the_instance():
+    tray = known(
+        gpu="gb200-superchip-186gb",
+        gpu_count=Decimal(4),
+        scale_up="nvswitch",
+        scale_up_domain_gpus=72,
+    )
+    assert tray.nvlink_domain_gpus == 72
+    assert tray.domain_gpu_memory_gb == 72 * 186
+
+
+def test_a_mesh_gives_one_link_to_each_peer():
+    whole = known(gpu="mi300x-oam-192gb", gpu_count=Decimal(8))
+    assert whole["scale_up"] == "infinity_fabric_mesh"
+    assert whole["scale_up_gbytes_per_s"] == 448
+    assert whole["scale_up_pair_gbytes_per_s"] == 64
+    assert whole.nvlink_domain_gpus == 1  # another vendor's links are not NVLink
+
+
+def test_nics_times_rate_is_the_total_and_the_cliff_is_one_way_against_one_way():
+    node = known(
+        gpu="h100-sxm5-80gb",
+        gpu_count=Decimal(8),
+        fabric="infiniband",
+        fabric_nics=8,
+        fabric_gbits_per_s_per_nic=Decimal(400),
+    )
+    assert node["fabric_gbits_per_s"] == 3200
+    assert node.fabric_gbits_per_s_per_gpu == 400
+    assert node.cliff == 9  # 450 GB/s ÷ (400 Gb/s ÷ 8)
+
+
+def test_gpudirect_rdma_never_follows_from_a_fabric():
+    assert known(fabric="infiniband")["gpudirect_rdma"] is None
+    assert known(fabric="efa")["gpudirect_rdma"] is None
+
+
+def test_tcpxo_is_gpudirect_and_not_rdma():
+    mega = known(fabric="gpudirect_tcpxo")
+    assert (mega["gpudirect"], mega["gpudirect_rdma"]) == ("yes", "no")
+
+
+def test_the_strongest_basis_speaks_and_the_weaker_claim_is_kept():
+    one = ledger.spec([said("fabric_nics", 4, "stated"), said("fabric_nics", 8)])
+    assert one["fabric_nics"] == 8
+    assert one.disputed == ()
+    assert {claim.value for claim in one.findings["fabric_nics"].claims} == {4, 8}
+
+
+def test_equals_that_differ_are_disputed_and_the_lower_is_used():
+    one = ledger.spec([said("fabric_gbits_per_s", 3200), said("fabric_gbits_per_s", 1600)])
+    assert one["fabric_gbits_per_s"] == 1600
+    assert one.disputed == ("fabric_gbits_per_s",)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "promising", "modest"),
+    [
+        ("gpudirect_rdma", "yes", "no"),
+        ("multi_node", "self_serve", "no"),
+        ("scale_up", "nvswitch", "pcie"),
+        ("fabric", "infiniband", "ethernet"),
+    ],
+)
+def test_of_two_disputed_words_the_one_that_promises_less_is_used(attribute, promising, modest):
+    assert ledger.spec([said(attribute, promising), said(attribute, modest)])[attribute] == modest
+
+
+def test_a_fact_of_one_region_does_not_speak_for_the_type():
+    assert ledger.spec([said("fabric_nics", 8, scope="eu-north1")])["fabric_nics"] is None
+
+
+def test_looked_and_not_found_is_unknown_not_no():
+    one = ledger.spec([said("gpudirect_rdma", None)])
+    assert one["gpudirect_rdma"] is None
+
+
+def test_an_offer_has_every_key_and_money_as_text():
+    record = OfferRecord(
+        provider="p",
+        instance_type="t",
+        price_model=PriceModel.ON_DEMAND,
+        collected_at=datetime(2026, 11, 1, tzinfo=UTC),
+        source_url="https://example.com",
+        facts=(said("gpu", "h100-sxm5-80gb"), said("gpu_count", Decimal(8))),
+        native_amount=Decimal("23.9200"),
+        native_currency="USD",
+        usd_per_hour=Decimal("23.92"),
+        usd_rate=Decimal(1),
+    )
+    offer = ledger.describe(record)
+    assert tuple(offer) == OFFER_KEYS
+    assert (offer["usd_per_hour"], offer["usd_per_gpu_hour"]) == ("23.92", "2.99")
+    assert offer["native_amount"] == "23.92"
+    assert (offer["gpu_count"], offer["fabric"], offer["cliff"]) == (8, None, None)
