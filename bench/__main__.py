@@ -1,0 +1,12 @@
+"""`make bench`: every bench in turn, or those that are named (`make bench ARGS="api"`)."""
+
+import importlib
+import sys
+
+BENCHES = ("api", "ingest", "scoring")
+
+for name in sys.argv[1:] or BENCHES:
+    if name not in BENCHES:
+        sys.exit(f"{name!r} is no bench: there are {', '.join(BENCHES)}.")
+    print(f"== {name}", flush=True)
+    importlib.import_module(f"bench.{name}").main()
