@@ -27,7 +27,7 @@ import psycopg
 import redis
 from psycopg import sql
 
-from config.children import Child, ended, stop_all, wait_until_ended
+from config.children import Child, dies_with_us, ended, stop_all, wait_until_ended
 from config.home import DATABASE, Refused, sockets
 
 PATIENCE = 120  # [s]: recovery after a power cut reads the log of all since the last checkpoint
@@ -92,7 +92,8 @@ class Servers:
         shutil.rmtree(draft, ignore_errors=True)
         locale = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
         answers = ("-U", DATABASE, "-A", "trust", "-E", "UTF8", f"--locale={locale}")
-        command = [*unprivileged(), str(programs / "initdb"), "-D", str(draft), *answers]
+        under = [*unprivileged(), *dies_with_us(signal.SIGKILL)]
+        command = [*under, str(programs / "initdb"), "-D", str(draft), *answers]
         if not self.lasting:
             command.append("--no-sync")
         done = subprocess.run(

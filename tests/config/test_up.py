@@ -1,0 +1,379 @@
+"""`make serve`: the whole service on one machine, started, stopped, killed and started again."""
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+
+import psutil
+import pytest
+
+from config.home import BASE_DIR, HOME, running, sockets
+
+OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "HTTPS", "ALLOWED_HOSTS", "MAKELEVEL")
+READY = 60  # [s] on a busy machine; what it takes on an idle one, README says
+
+
+def environment(home: Path, **extra: str) -> dict[str, str]:
+    """That of a shell in which nothing of ours is set but the home."""
+    kept = {name: value for name, value in os.environ.items() if name not in OURS}
+    return kept | {"FABRICSCOUT_HOME": str(home)} | extra
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def manage(home: Path, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """`python manage.py …`, as typed in another shell."""
+    command = [sys.executable, "manage.py", *words]
+    return subprocess.run(
+        command,
+        cwd=BASE_DIR,
+        env=environment(home, **extra),
+        capture_output=True,
+        text=True,
+        timeout=READY,
+        check=False,
+    )
+
+
+@dataclass
+class Launcher:
+    """One `make serve`, or the part of it that make starts."""
+
+    home: Path
+    extra: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    command: tuple[str, ...] = (sys.executable, "manage.py", "up")
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Start it, and listen to what it says."""
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=BASE_DIR,
+            env=environment(self.home, PORT=str(self.port), **self.extra),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.lines: Queue[str | None] = Queue()
+        self.listener = Thread(target=self._listen)
+        self.listener.start()
+
+    def _listen(self) -> None:
+        with self.process, self.process.stdout as out:  # type: ignore[union-attr]
+            for line in out:
+                self.said.append(line)
+                self.lines.put(line)
+        self.lines.put(None)
+
+    def ready(self) -> "Launcher":
+        """Itself, when it has said the line."""
+        try:
+            while line := self.lines.get(timeout=READY):
+                if line == f"ready: http://127.0.0.1:{self.port}/\n":
+                    return self
+        except Empty:
+            pass
+        pytest.fail(f"not ready; it said: {self.said} {logs(self.home)}")
+
+    def status(self, path: str) -> int:
+        """What the service answers there."""
+        web = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        web.request("GET", path)
+        with web.getresponse() as answer:
+            answer.read()
+            web.close()
+            return answer.status
+
+    def end(self, signum: signal.Signals) -> float:
+        """Send it the signal; the seconds until it was gone."""
+        began = time.monotonic()
+        self.process.send_signal(signum)
+        self.listener.join(30)
+        return time.monotonic() - began
+
+
+def logs(home: Path) -> dict[str, str]:
+    """The ends of the children's logs, for a failure to show."""
+    return {log.name: log.read_text()[-1500:] for log in (home / "logs").glob("*.log")}
+
+
+def processes_of(home: Path) -> list[psutil.Process]:
+    """Whatever runs for `home`: by its environment or its command line."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = [*process.cmdline(), process.environ().get("FABRICSCOUT_HOME", "")]
+            alive = process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid()
+        except psutil.Error:
+            continue
+        if alive and any(str(home) in word for word in words):
+            found.append(process)
+    return found
+
+
+def nothing_left(home: Path, seconds: float = 15) -> bool:
+    """True once no process and no socket of `home` is left, within the time."""
+    deadline = time.monotonic() + seconds
+    while processes_of(home) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not processes_of(home) and not sockets(home).exists()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that was served from once and stopped: the slow first start, done once."""
+    home = tmp_path_factory.mktemp("made") / "home"
+    launcher = Launcher(home).ready()
+    assert launcher.end(signal.SIGTERM) < 16
+    return home
+
+
+@pytest.fixture
+def home(made: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of it, left with nothing running."""
+    copy = tmp_path / "home"
+    shutil.copytree(made, copy)
+    yield copy
+    for process in processes_of(copy):
+        process.kill()
+
+
+def add_user(home: Path, name: str) -> None:
+    """Something that must still be there later."""
+    done = manage(home, "createsuperuser", "--noinput", f"--username={name}", "--email=a@b.example")
+    assert done.returncode == 0, done.stderr
+
+
+def users(home: Path) -> str:
+    """Who is in the database."""
+    return manage(
+        home,
+        "shell",
+        "-v0",
+        "-c",
+        "from django.contrib.auth.models import User; print(*User.objects.values_list('username'))",
+    ).stdout
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_and_stops_cleanly_and_keeps_its_data(home: Path, signum: signal.Signals) -> None:
+    launcher = Launcher(home).ready()
+    assert [launcher.status(path) for path in ("/", "/healthz", "/readyz")] == [200, 200, 200]
+    add_user(home, "ada")
+    assert launcher.end(signum) < 16
+    assert launcher.process.returncode == 0
+    assert launcher.said[-1] == "stopped.\n"
+    assert nothing_left(home, seconds=1)
+    again = Launcher(home).ready()
+    assert "ada" in users(home)
+    again.end(signal.SIGTERM)
+
+
+def test_under_make_a_signal_to_make_alone_ends_it_all(home: Path) -> None:
+    """make passes SIGTERM on; after a SIGINT it waits for a terminal that told everyone."""
+    recipe = f"serve:\n\t@exec {sys.executable} manage.py up\n"
+    makefile = home.parent / "Makefile"
+    makefile.write_text(recipe)
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        launcher = Launcher(home, command=("make", "-f", str(makefile), "serve")).ready()
+        assert launcher.end(signum) < 16
+        assert nothing_left(home)
+        assert not any("***" in line for line in launcher.said)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's word on a parent's death")
+def test_a_killed_launcher_leaves_nothing_running_and_the_next_one_starts(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    add_user(home, "ada")
+    launcher.process.kill()
+    again = Launcher(home).ready()  # at once: what is left is stopped first
+    assert "ada" in users(home)
+    again.end(signal.SIGTERM)
+    assert nothing_left(home)
+
+
+def test_everything_killed_at_once_starts_again_with_its_data(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    add_user(home, "ada")
+    for process in processes_of(home):
+        process.kill()
+    launcher.listener.join(30)
+    began = time.monotonic()
+    again = Launcher(home).ready()
+    assert time.monotonic() - began < 20
+    assert "ada" in users(home)
+    again.end(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("wait", [0.4, 0.8, 1.5])
+def test_a_first_start_cut_short_is_made_good_by_the_next(tmp_path: Path, wait: float) -> None:
+    launcher = Launcher(tmp_path)
+    time.sleep(wait)
+    launcher.process.kill()
+    again = Launcher(tmp_path).ready()
+    again.end(signal.SIGTERM)
+    assert nothing_left(tmp_path)
+
+
+def test_what_falls_is_started_again_and_said(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    web = next(p for p in processes_of(home) if "granian" in p.cmdline())
+    web.kill()
+    deadline = time.monotonic() + READY
+    while not any("web ended by itself" in line for line in launcher.said):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    while True:
+        try:
+            assert launcher.status("/healthz") == 200
+            break
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    launcher.end(signal.SIGTERM)
+    assert nothing_left(home)
+
+
+def test_without_postgres_it_ends_with_a_sentence(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    note = home / "postgres" / "postmaster.pid"
+    os.kill(int(note.read_text().split()[0]), signal.SIGKILL)
+    launcher.listener.join(30)
+    assert launcher.process.returncode == 1
+    assert launcher.said[-1].startswith("Postgres ended by itself, and the service with it")
+    assert nothing_left(home)
+
+
+def refusal(home: Path, **extra: str) -> str:
+    """What it says instead of starting: one line on stderr, and no traceback."""
+    done = manage(home, "up", **extra)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    (sentence,) = done.stderr.splitlines()
+    return sentence
+
+
+def test_a_taken_port_is_refused_with_the_setting_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert f"Port {port}" in refusal(tmp_path, PORT=port)
+        assert "set PORT" in refusal(tmp_path, PORT=port)
+    assert nothing_left(tmp_path)
+    for wrong in ("0", "65536", "http", "²"):
+        assert "PORT must be a number" in refusal(tmp_path, PORT=wrong)
+
+
+def test_a_home_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    sentence = refusal(tmp_path / "file" / "home")
+    assert "FABRICSCOUT_HOME" in sentence
+    assert "Not a directory" in sentence
+
+
+def test_a_second_launcher_on_a_home_is_refused(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    sentence = refusal(home, PORT=str(free_port()))
+    assert f"already runs on {home} (process {launcher.process.pid})" in sentence
+    assert launcher.status("/healthz") == 200
+    launcher.end(signal.SIGTERM)
+
+
+def test_servers_of_ones_own_that_do_not_answer_are_named(tmp_path: Path) -> None:
+    nowhere = f"127.0.0.1:{free_port()}"
+    assert "DATABASE_URL" in refusal(tmp_path, DATABASE_URL=f"postgresql://a:secret@{nowhere}/a")
+    assert "REDIS_URL" in refusal(tmp_path, REDIS_URL=f"redis://{nowhere}/0")
+    assert nothing_left(tmp_path)
+
+
+def test_either_server_may_be_ones_own(home: Path, tmp_path: Path) -> None:
+    launcher = Launcher(home, {"REDIS_URL": os.environ["REDIS_URL"]}).ready()
+    names = {path.name for path in (home / "children").iterdir()}
+    assert "postgres" in names
+    assert "valkey" not in names
+    assert running(home)["REDIS_URL"] == os.environ["REDIS_URL"]
+    launcher.end(signal.SIGTERM)
+
+
+def test_commands_beside_find_the_service_and_only_while_it_runs(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    assert manage(home, "migrate", "--check").returncode == 0
+    other = manage(home, "migrate", "--check", DATABASE_URL="postgresql://a@/other")
+    assert other.stderr.startswith("REDIS_URL, SECRET_KEY are not set")
+    launcher.end(signal.SIGTERM)
+    assert running(home) == {}
+    after = manage(home, "migrate", "--check")
+    assert after.returncode == 1
+    assert after.stderr.startswith("DATABASE_URL, REDIS_URL, SECRET_KEY are not set")
+    assert "make serve" in after.stderr
+    assert len(after.stderr.splitlines()) == 1
+
+
+PRODUCTION = {
+    "DATABASE_URL": "postgresql://a:b@db.example:5432/fabricscout",
+    "REDIS_URL": "redis://redis.example:6379/0",
+    "SECRET_KEY": "a-long-enough-secret-key-of-production-with-many-letters-0123456789",
+    "ALLOWED_HOSTS": "fabricscout.example",
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTION)
+def test_production_names_the_variable_that_is_missing(tmp_path: Path, name: str) -> None:
+    less = {key: value for key, value in PRODUCTION.items() if key != name}
+    done = subprocess.run(
+        [sys.executable, "-c", "import config.wsgi"],
+        cwd=BASE_DIR,
+        env=environment(tmp_path, **less),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{name} is not set")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_production_passes_djangos_own_check(tmp_path: Path) -> None:
+    done = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_it_keeps_is_its_owners_alone(made: Path) -> None:
+    for name in ("", "secret_key", "postgres", "valkey", "logs"):
+        assert (made / name).stat().st_mode & 0o077 == 0, name
+    assert made != HOME
+
+
+@pytest.mark.privileged("root", "setpriv")
+def test_an_ordinary_user_serves_as_well(tmp_path: Path) -> None:
+    """Nobody, who may read what root keeps closed, so that the checkout can be anywhere."""
+    right = "+dac_read_search"
+    user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    user += (f"--inh-caps={right}", f"--ambient-caps={right}", "--", sys.executable, "manage.py")
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", 65534, 65534)
+    launcher = Launcher(tmp_path / "theirs", command=(*user, "up")).ready()
+    assert launcher.status("/") == 200
+    launcher.end(signal.SIGINT)
+    assert nothing_left(tmp_path)
+    (tmp_path / "roots").mkdir(mode=0o755)
+    launcher = Launcher(tmp_path / "roots", command=(*user, "up"))
+    launcher.listener.join(READY)
+    assert "Permission denied" in launcher.said[-1]
+    assert len(launcher.said) == 1
