@@ -20,13 +20,15 @@ ALSO = {"requirements-dev.txt": "requirements.txt"}  # the development lock hold
 def main(venv: Path, lock: Path) -> None:
     """Make `venv` hold what `lock` names, unless it does already."""
     refuse_unfit_python()
+    if stamp(venv, lock) in stamps(venv):
+        return
     try:
         with venv.with_name(f"{venv.name}.lock").open("w") as gate:
             fcntl.flock(gate, fcntl.LOCK_EX)  # another make in this folder may be at it
             if stamp(venv, lock) not in stamps(venv):
                 install(venv, lock)
     except OSError as error:
-        sys.exit(f"{error.filename or venv} cannot be written: {error.strerror}.")
+        sys.exit(f"{error.filename or venv} cannot be written ({error.strerror}).")
 
 
 def refuse_unfit_python() -> None:
@@ -54,11 +56,11 @@ def install(venv: Path, lock: Path) -> None:
         (venv / "installed").unlink()
     else:
         before = []
-        say(f"making a virtualenv in {venv}…")
-        run([sys.executable, "-m", "venv", "--clear", str(venv)])
+        say(f"making a virtualenv in {venv.name}…")
+        run("making the virtualenv", [sys.executable, "-m", "venv", "--clear", str(venv)])
     say(f"installing {lock.read_text().count('==')} packages (about half a minute)…")
     pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    run([*pip, "install", "-qq", "--require-hashes", "-r", str(lock)])
+    run("installing", [*pip, "install", "-qq", "--require-hashes", "-r", str(lock)])
     done = [lock.name, ALSO.get(lock.name, lock.name)]
     lines = {*before, *(stamp(venv, lock.with_name(name)) for name in done)}
     (venv / "installed").write_text("".join(sorted(lines)))
@@ -76,12 +78,11 @@ def stamps(venv: Path) -> list:  # type: ignore[type-arg]  # list[str] is younge
     return file.read_text().splitlines(keepends=True) if file.exists() else []
 
 
-def run(command: list) -> None:  # type: ignore[type-arg]
+def run(step: str, command: list) -> None:  # type: ignore[type-arg]
     """Run a step; its own words are the explanation where it fails."""
     code = subprocess.call(command)
     if code:
-        step = " ".join(command[1:4])
-        sys.exit(f"`{step}` failed (exit code {code}): the reason stands above.")
+        sys.exit(f"{step} failed (exit code {code}): the reason stands above.")
 
 
 def say(words: str) -> None:
@@ -91,6 +92,6 @@ def say(words: str) -> None:
 
 if __name__ == "__main__":
     try:
-        main(*map(Path, sys.argv[1:3]))
+        main(Path(sys.argv[1]).absolute(), Path(sys.argv[2]))
     except KeyboardInterrupt:
         sys.exit("\nInterrupted: the next run begins the installation again.")

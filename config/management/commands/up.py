@@ -53,7 +53,8 @@ class Command(BaseCommand):
         """Serve until told to stop, and leave nothing behind however it ends."""
         service = Service(HOME)
         for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(signum, service.interrupt)
+            if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup
+                signal.signal(signum, service.interrupt)
         watch_parent()
         try:
             service.start(chosen_port())
@@ -256,21 +257,22 @@ def watch_parent() -> None:
     if "MAKELEVEL" not in os.environ:
         return
     parent = os.getppid()
+    telling = catches_interrupt(parent)  # not so in the background of a script
 
     def look() -> None:
-        while os.getppid() == parent and not dying(parent):
+        while os.getppid() == parent and catches_interrupt(parent) == telling:
             time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=look, daemon=True).start()
 
 
-def dying(pid: int) -> bool:
-    """True when `make`, process `pid`, has taken its SIGINT: it no longer catches the next one."""
+def catches_interrupt(pid: int) -> bool:
+    """True while process `pid` handles SIGINT itself: `make` does, until it has taken one."""
     with suppress(OSError, StopIteration, ValueError):
         status = Path(f"/proc/{pid}/status").read_text().splitlines()
         caught = next(line for line in status if line.startswith("SigCgt:")).split()[1]
-        return not int(caught, 16) & 1 << (signal.SIGINT - 1)
+        return bool(int(caught, 16) & 1 << (signal.SIGINT - 1))
     return False
 
 
