@@ -116,6 +116,8 @@ class Listing:
         An amount and its unit as printed: (22888, "MiB").
     price
         None: not published, and `price_note` says why.
+    board_gpus
+        GPUs of the machine that this is a part of.
     said
         Attributes of `catalog.facts.ATTRIBUTES` that the listing states, in their units. A value
         of None: looked for here, and not said.
@@ -144,6 +146,7 @@ class Listing:
     price_note: str | None = None
     price_includes: str | None = None
     minimum_hours: float | None = None
+    board_gpus: int | None = None
     said: Mapping[str, Value] = field(default_factory=dict)
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -1,0 +1,315 @@
+"""One polite client: it names itself, keeps its pace, waits when told to, and knows when to stop.
+
+It goes to public addresses only, by https only, and checks at the moment of connecting: the name
+is resolved, each address judged, and the connection made to that very address, with the name kept
+for TLS and Host. So neither a redirect nor a changing DNS answer leads inside. Proxies from the
+environment are not used.
+
+A test lets a provider answer from loopback with `Http(stand_ins={origin: origin})`; nothing else
+on loopback can be reached then. `stand_ins_from` reads the same from FABRICSCOUT_STAND_INS.
+"""
+
+import email.utils
+import json
+import random
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from scrapers.connections import (
+    BROKEN,
+    CONNECT_SECONDS,
+    READ_SECONDS,
+    Door,
+    Refused,
+    TooLate,
+    Transport,
+)
+from scrapers.listing import Document
+
+AGENT = "FabricScout/0.1 (reads public price lists a few times a day)"
+DEADLINE_SECONDS = 120.0
+TRIES = 5
+FIRST_WAIT, LONGEST_WAIT = 1.0, 20.0  # [s] between tries, where the server names none
+FLOOR, CAP = 1.0, 3600.0  # [s] of a Retry-After
+SIZE = 64 * 2**20  # [B] of a body, decompressed
+STEP = 2**18  # [B] inflated at once
+HOPS = 5
+PACE_SECONDS = 1.0
+RETRIED = {408, 429, 500, 502, 503, 504}
+REDIRECTS = {301, 302, 303, 307, 308}
+KEEPS_METHOD = {307, 308}
+
+
+class FetchFailed(Exception):
+    """An answer that could not be had, in one sentence."""
+
+
+class TooLarge(FetchFailed):
+    """More than SIZE bytes: stopped while it streamed."""
+
+
+class TryLater(FetchFailed):
+    """The server asks to come back: the scheduler waits, not the worker. `after` [s]."""
+
+    def __init__(self, reason: str, after: float) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class _Again(Exception):
+    """This try failed in a way that another may not; `wait` [s] is the server's own wish."""
+
+    def __init__(self, reason: str, wait: float | None = None, *, busy: bool = False) -> None:
+        super().__init__(reason)
+        self.wait = wait
+        self.busy = busy
+
+
+def stand_ins_from(environ: Mapping[str, str]) -> dict[str, str]:
+    """FABRICSCOUT_STAND_INS, for tests only: `https://console.vast.ai=http://127.0.0.1:8001,...`."""
+    pairs = environ.get("FABRICSCOUT_STAND_INS", "").split(",")
+    return dict(pair.strip().split("=", 1) for pair in pairs if "=" in pair)
+
+
+class Http:
+    """A client for one scrape. Use as a context, so that its connections end with it.
+
+    Parameters
+    ----------
+    stand_ins
+        Origins that answer in the place of others: the only way to loopback.
+    deadline
+        For one document, its tries, waits and redirects together. [s]
+    pace
+        Shortest time between two requests to one host. [s]
+    size
+        Largest body, decompressed. [B]
+    sleep
+        What waits; a test may count instead.
+    """
+
+    def __init__(
+        self,
+        *,
+        stand_ins: Mapping[str, str] | None = None,
+        deadline: float = DEADLINE_SECONDS,
+        pace: float = PACE_SECONDS,
+        size: int = SIZE,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._stand_ins = {
+            _origin(httpx.URL(a)): httpx.URL(b) for a, b in (stand_ins or {}).items()
+        }
+        self._door = Door({(u.host, _port(u)) for u in self._stand_ins.values()})
+        self._client = httpx.Client(
+            transport=Transport(self._door),
+            trust_env=False,
+            headers={"User-Agent": AGENT, "Accept-Encoding": "gzip"},
+            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        )
+        self._deadline, self._pace, self._size, self._sleep = deadline, pace, size, sleep
+        self._next_at: dict[str, float] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+
+    def get(self, url: str, headers: Mapping[str, str] | None = None) -> Document:
+        """The answer to a GET.
+
+        Raises
+        ------
+        FetchFailed, TooLarge, TryLater
+        """
+        return self._fetch("GET", url, headers or {}, None)
+
+    def post_json(
+        self, url: str, payload: object, headers: Mapping[str, str] | None = None
+    ) -> Document:
+        """The answer to a POST of `payload` as JSON."""
+        body = json.dumps(payload, default=str).encode()
+        return self._fetch(
+            "POST", url, {"Content-Type": "application/json"} | dict(headers or {}), body
+        )
+
+    def _fetch(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> Document:
+        """Up to TRIES tries within the deadline, waiting longer each time, or as long as asked."""
+        ends = time.monotonic() + self._deadline
+        self._door.ends = ends
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._follow(method, httpx.URL(url), dict(headers), body)
+            except _Again as failure:
+                wait = _back_off(attempt) if failure.wait is None else failure.wait
+                if failure.wait is not None and wait > min(LONGEST_WAIT, ends - time.monotonic()):
+                    raise TryLater(f"{failure}; it asks to wait {wait:.0f} s", wait) from None
+                if attempt == TRIES and failure.busy:
+                    raise TryLater(f"{failure}, {TRIES} times", max(wait, 60.0)) from None
+                if attempt == TRIES or time.monotonic() + wait >= ends:
+                    raise FetchFailed(f"{failure}, {attempt} times") from None
+                self._sleep(wait)
+        raise AssertionError("unreachable")
+
+    def _follow(
+        self, method: str, url: httpx.URL, headers: dict[str, str], body: bytes | None
+    ) -> Document:
+        """One try, over at most HOPS redirects; the caller's headers go to the first host only."""
+        asked = url
+        for _ in range(HOPS + 1):
+            answer = self._ask(method, url, headers, body)
+            if isinstance(answer, bytes):
+                return Document(str(asked), answer, datetime.now(UTC))
+            status, target = answer.status_code, _target(url, answer)
+            if method == "POST" and status not in KEEPS_METHOD:
+                raise FetchFailed(f"{url.host} redirects a POST ({status})")
+            if _origin(target) != _origin(url):
+                headers = {k: v for k, v in headers.items() if k.lower() == "content-type"}
+            url = target
+        raise FetchFailed(f"{asked.host} redirects more than {HOPS} times")
+
+    def _ask(
+        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes | None
+    ) -> bytes | httpx.Response:
+        """The body of a 200, or the answer itself where it redirects."""
+        self._keep_pace(url.host)
+        request = self._client.build_request(
+            method, self._address(url), headers=headers, content=body
+        )
+        try:
+            answer = self._client.send(request, stream=True, follow_redirects=False)
+            try:
+                if answer.status_code in REDIRECTS:
+                    return answer
+                _check_status(url, answer)
+                return b"".join(_bounded(answer, self._size, self._door))
+            finally:
+                answer.close()
+                self._client.cookies.clear()
+        except Refused as refusal:
+            raise FetchFailed(f"{url.host}: {refusal}") from None
+        except TooLate:
+            raise FetchFailed(f"{url.host} takes longer than {self._deadline:.0f} s") from None
+        except (httpx.HTTPError, *BROKEN) as problem:
+            raise _Again(f"{url.host}: {_said(problem)}") from None
+        except httpx.InvalidURL as problem:
+            raise FetchFailed(f"not an address: {problem}") from None
+
+    def _address(self, url: httpx.URL) -> httpx.URL:
+        stand_in = self._stand_ins.get(_origin(url))
+        if stand_in is not None:
+            return url.copy_with(scheme=stand_in.scheme, host=stand_in.host, port=stand_in.port)
+        if url.scheme != "https" or url.userinfo:
+            raise FetchFailed(f"{url.scheme}://{url.host} is not an https address")
+        return url
+
+    def _keep_pace(self, host: str) -> None:
+        now = time.monotonic()
+        wait = self._next_at.get(host, now) - now
+        if wait > 0:
+            self._sleep(wait)
+        self._next_at[host] = max(now, self._next_at.get(host, now)) + self._pace
+
+
+def _back_off(attempt: int) -> float:
+    """Twice as long each time, ± half, so that many clients do not come back together. [s]"""
+    jitter: float = random.uniform(0.5, 1.5)  # noqa: S311
+    return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * jitter
+
+
+def _port(url: httpx.URL) -> int:
+    return url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int]:
+    return (url.scheme, url.host, _port(url))
+
+
+def _target(url: httpx.URL, answer: httpx.Response) -> httpx.URL:
+    try:
+        target = url.join(answer.headers.get("Location", ""))
+    except httpx.InvalidURL:
+        raise FetchFailed(f"{url.host} redirects to no address") from None
+    if target.scheme != url.scheme or target.userinfo:
+        raise FetchFailed(f"{url.host} redirects to {target.scheme}://{target.host}")
+    return target
+
+
+def _check_status(url: httpx.URL, answer: httpx.Response) -> None:
+    status = answer.status_code
+    if status == httpx.codes.OK:
+        return
+    reason = f"{url.host} answers {status}"
+    if status not in RETRIED:
+        raise FetchFailed(reason)
+    asked = answer.headers.get("Retry-After") if status in (429, 503) else None
+    raise _Again(reason, retry_after(asked), busy=status == httpx.codes.TOO_MANY_REQUESTS)
+
+
+def retry_after(asked: str | None, now: datetime | None = None) -> float | None:
+    """Seconds to wait by a Retry-After header, between FLOOR and CAP; None: it says nothing.
+
+    RFC 9110, 10.2.3: seconds, or a date. A negative number or a word is no answer.
+    """
+    if asked is None:
+        return None
+    asked = asked.strip()
+    if asked.isascii() and asked.isdigit():
+        return min(CAP, max(FLOOR, float(asked[:9])))
+    try:
+        when = email.utils.parsedate_to_datetime(asked)
+    except (ValueError, IndexError):
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return min(CAP, max(FLOOR, (when - (now or datetime.now(UTC))).total_seconds()))
+
+
+# --- A body, bounded --------------------------------------------------------------------------
+
+
+def _bounded(answer: httpx.Response, size: int, door: Door) -> Iterator[bytes]:
+    """The decompressed body, never more than `size` of it and never STEP at once."""
+    coding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+    if coding not in ("identity", "", "gzip", "x-gzip"):
+        raise FetchFailed(f"the answer is coded as {coding[:20]}, which was not asked for")
+    raw = answer.iter_raw(STEP)
+    got = 0
+    for piece in _inflated(raw) if "gzip" in coding else raw:
+        door.check()
+        got += len(piece)
+        if got > size:
+            raise TooLarge(f"the answer is larger than {size // 2**20} MB")
+        yield piece
+
+
+def _inflated(raw: Iterable[bytes]) -> Iterator[bytes]:
+    unzip = zlib.decompressobj(wbits=31)
+    for piece in raw:
+        rest = piece
+        while rest and not unzip.eof:
+            try:
+                yield unzip.decompress(rest, STEP)
+            except zlib.error:
+                raise _Again("the answer is broken gzip") from None
+            rest = unzip.unconsumed_tail
+    if not unzip.eof:
+        raise _Again("the answer is gzip cut short")
+
+
+def _said(problem: Exception) -> str:
+    name = type(problem).__name__
+    return f"{name}: {str(problem)[:120]}" if str(problem) else name

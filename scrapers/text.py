@@ -1,0 +1,5 @@
+"""stub"""
+
+
+def read_text(slug: str, text: str) -> dict[str, object]:
+    return {}
