@@ -24,8 +24,10 @@ select 'p' || n, 'Provider ' || n, '', '{{}}', '', interval '1 day', '{{}}', fal
 insert into catalog_country (code, continent) values
   ('US', 'north-america'), ('DE', 'europe'), ('FI', 'europe'), ('JP', 'asia');
 insert into catalog_gpu (slug, gpu_vendor, form_factor, gpu_memory_gb, evidence) values
-  ('h100-sxm5-80gb', 'nvidia', 'sxm5', 80, '{{}}'), ('b200-sxm6-180gb', 'nvidia', 'sxm6', 180, '{{}}'),
-  ('a100-sxm4-80gb', 'nvidia', 'sxm4', 80, '{{}}'), ('l40s-pcie-48gb', 'nvidia', 'pcie', 48, '{{}}'),
+  ('h100-sxm5-80gb', 'nvidia', 'sxm5', 80, '{{}}'),
+  ('b200-sxm6-180gb', 'nvidia', 'sxm6', 180, '{{}}'),
+  ('a100-sxm4-80gb', 'nvidia', 'sxm4', 80, '{{}}'),
+  ('l40s-pcie-48gb', 'nvidia', 'pcie', 48, '{{}}'),
   ('rtx4090-pcie-24gb', 'nvidia', 'pcie', 24, '{{}}');
 insert into catalog_instancetype (provider_id, name, gpu, gpu_candidates, gpu_count, gpu_memory_gb,
   gpu_vendor, form_factor, scale_up, scale_up_gbytes_per_s, scale_up_domain_gpus,
@@ -47,7 +49,7 @@ select 'p' || n % 20, 'type-' || n, g.slug, '{{}}', count, g.gpu_memory_gb, 'nvi
 from (select n, (array[8, 8, 4, 2, 1])[1 + n / 7 % 5] as count, n % 25 < 12 as sxm
         from generate_series(0, {types} - 1) n) s
 join lateral (select * from catalog_gpu
-               where (form_factor like 'sxm%%') = sxm order by slug offset n % 2 limit 1) g on true;
+               where (form_factor like 'sxm%') = sxm order by slug offset n % 2 limit 1) g on true;
 insert into catalog_offer (instance_type_id, region, country, tier, price_model, listed_by_id,
   available, usd_per_hour, usd_per_gpu_hour, native_amount, native_currency, usd_rate,
   collected_at, source_url, warnings, first_seen)
@@ -94,7 +96,7 @@ def populate(offers: int = OFFERS, periods: int = PRICES_PER_OFFER) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute("set statement_timeout = 0")
-        cursor.execute(POPULATE.format(types=offers // 8, periods=periods), [])
+        cursor.execute(POPULATE.format(types=offers // 8, periods=periods))
         cursor.execute("analyze")
 
 

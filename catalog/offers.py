@@ -61,6 +61,8 @@ def page(query: OfferQuery) -> Page:
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     walk = _Walk(query, columns)
     rows = [dict(zip(columns, row, strict=False)) for row in walk.rows]
+    for row in rows:
+        row["evidence"] = orjson.loads(row["evidence"])
     left_out = left_out_by(query)
     return Page(
         rows=rows,
@@ -106,8 +108,8 @@ def csv_lines(query: OfferQuery) -> Iterator[bytes]:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(query.fields)
-    for row in _Walk(query, query.fields).rows:
-        writer.writerow([_cell(value) for value in row[: len(query.fields)]])
+    for line in lines(query):
+        writer.writerow([_cell(value) for value in orjson.loads(line).values()])
     yield buffer.getvalue().encode()
 
 
@@ -130,7 +132,10 @@ def of_type(instance_type_id: int) -> list[dict[str, Any]]:
         f"select {shown} from offer_listing where instance_type_id = %s "
         "order by outdated, usd_per_gpu_hour nulls last, offer_id"
     )
-    return [dict(zip(columns, row, strict=True)) for row in _run(sql, [instance_type_id])]
+    rows = [dict(zip(columns, row, strict=True)) for row in _run(sql, [instance_type_id])]
+    for row in rows:
+        row["evidence"] = orjson.loads(row["evidence"])
+    return rows
 
 
 # --- The statement ----------------------------------------------------------------------------
@@ -149,16 +154,21 @@ def _where(query: OfferQuery, but: Filter | None = None) -> tuple[str, list[obje
     return sql, [value for _, values in kept for value in values]
 
 
-def _matching(query: OfferQuery) -> tuple[str, list[object]]:
-    """A subquery of the rows that match, folded to one a type where asked."""
+def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tuple[str, list[Any]]:
+    """A subquery of the rows that match, folded to one a type where asked.
+
+    It carries `columns` alone, for rows are sorted here and the wide ones would cost most.
+    """
     source, given = _source(query)
     where, values = _where(query)
+    shown = ", ".join(dict.fromkeys(["offer_id", *columns]))
     if query.rows is Rows.REGION:
-        return f"select *, 1 as regions from {source} where {where}", [*given, *values]
+        return f"select {shown}, 1 as regions from {source} where {where}", [*given, *values]
     # The lowest region speaks; a price too old to rank, or none, only where there is no other.
     lowest = "outdated, usd_per_gpu_hour nulls last, region nulls last, offer_id"
     sql = (
-        f"select distinct on ({TYPE_KEY}) *, count(*) over (partition by {TYPE_KEY}) as regions "
+        f"select distinct on ({TYPE_KEY}) {shown}, "
+        f"count(*) over (partition by {TYPE_KEY}) as regions "
         f"from {source} where {where} order by {TYPE_KEY}, {lowest}"
     )
     return sql, [*given, *values]
@@ -215,20 +225,26 @@ class _Walk:
     def _fetch(
         self, columns: Sequence[str], at: "_Cursor | None", *, as_json: bool
     ) -> list[tuple[Any, ...]]:
-        matching, values = _matching(self.query)
+        """The rows of the page, one more to see whether there are others, and their sort keys."""
+        needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
+        matching, values = _matching(self.query, needed)
+        source, given = _source(self.query)
         backward = bool(at and at.backward)
         order = ", ".join(
-            f"{key} {'desc' if down != backward else 'asc'}" for key, down in self.keys
+            f"k{n} {'desc' if down != backward else 'asc'}" for n, (_, down) in enumerate(self.keys)
         )
-        keys = ", ".join(f"({key})::text" for key, _ in self.keys)
+        keyed = ", ".join(f"{key} as k{n}" for n, (key, _) in enumerate(self.keys))
+        keys = ", ".join(f"k{n}::text" for n in range(len(self.keys)))
         shown = ", ".join(_select(column) for column in columns)
         row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
         after, passed = self._after(at) if at else ("true", [])
         sql = (
-            f"select {row}, array[{keys}] from ({matching}) m where {after} "
-            f"order by {order} limit {self.query.page_size + 1}"
+            f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
+            f"where {after} order by {order} limit {self.query.page_size + 1}) "
+            f"select {row}, array[{keys}] from page join {source} l using (offer_id) "
+            f"order by {order}"
         )
-        return _run(sql, [*values, *passed])
+        return _run(sql, [*values, *passed, *given])
 
     def _after(self, at: "_Cursor") -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""
