@@ -398,7 +398,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='instancetype',
-            constraint=models.CheckConstraint(condition=models.Q(('fabric_gbits_per_s__gte', 0.1), ('fabric_gbits_per_s__lte', 60000)), name='instance_type_fabric_gbits_per_s_range'),
+            constraint=models.CheckConstraint(condition=models.Q(('fabric_gbits_per_s__gte', 0.1), ('fabric_gbits_per_s__lte', 1000000.0)), name='instance_type_fabric_gbits_per_s_range'),
         ),
         migrations.AddConstraint(
             model_name='instancetype',

@@ -113,7 +113,7 @@ class InstanceType(models.Model):
             one_of("instance_type", "multi_node", records.MultiNode),
             between("instance_type", "gpu_count", 0.01, 1024),
             between("instance_type", "gpu_memory_gb", 0.5, 2048),
-            between("instance_type", "fabric_gbits_per_s", 0.1, 60000),
+            between("instance_type", "fabric_gbits_per_s", 0.1, 1e6),
             between("instance_type", "scale_up_gbytes_per_s", 1, 5000),
             between("instance_type", "scale_up_domain_gpus", 1, 1024),
         ]

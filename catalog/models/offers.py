@@ -10,6 +10,7 @@ from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField, RangeOperators
 from django.db import models
 from django.db.models import F, Func, Q
+from django.db.models.functions import Now, TruncHour
 
 from catalog import records
 from catalog.models.hardware import InstanceType
@@ -155,3 +156,9 @@ class CatalogVersion(models.Model):
 
     def __str__(self) -> str:
         return str(self.version)
+
+    @classmethod
+    def stamp(cls) -> str:
+        """What an answer is made of: the catalog's version, and the hour, since ages grow."""
+        row = cls.objects.annotate(hour=TruncHour(Now())).values_list("version", "hour").first()
+        return "0" if row is None else f"{row[0]}.{row[1]:%Y%m%d%H}"

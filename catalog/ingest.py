@@ -1,0 +1,282 @@
+"""The only writer of the catalog: one list of one provider, or the bundled files, all at once.
+
+A publishing transaction locks the provider's lease and refuses an older fencing number, then locks
+the catalog's version, so that one list is published at a time; whoever reads meanwhile sees the
+catalog of before. What is not published (held, superseded) leaves no trace but its run, the rows
+it could not read, and its payload.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from catalog import fabrics, gates
+from catalog.models import (
+    CatalogVersion,
+    Gpu,
+    Lease,
+    Provider,
+    QuarantinedRow,
+    RunState,
+    ScrapeRun,
+)
+from catalog.offer_rows import Counts, add_places, reprice_types, stage_offers, write_offers
+from catalog.records import Fact, Normalised, OfferRecord, Rejected
+from catalog.staging import CursorWrapper
+from catalog.statements import accept_facts, gpu_rows, respec, unfit
+
+
+class Fenced(Exception):
+    """Another worker holds the lease now: what this one brings is not written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sieved:
+    """The offers that the tables can take, and the rows that they cannot."""
+
+    offers: list[OfferRecord] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+def publish(
+    run: ScrapeRun, normalised: Normalised, epoch: int, *, approved: bool = False
+) -> ScrapeRun:
+    """Publish one list, or say in the run's state and reason why not. All in one transaction.
+
+    Parameters
+    ----------
+    run
+        In state `running`, its payloads kept.
+    normalised
+        What its payloads came to; its rows in are accounted for one by one.
+    epoch
+        The fencing number of the lease under which the run works.
+    approved
+        A person has let a held list through: the gates stand open, all else holds.
+
+    Raises
+    ------
+    Fenced
+        The lease has gone to another; nothing is written.
+    """
+    sieved = sieve(normalised)
+    with transaction.atomic(), connection.cursor() as cursor:
+        _own(cursor, run, epoch)
+        _lock_catalog(cursor)
+        _account(run, normalised, sieved)
+        stage_offers(cursor, sieved.offers)
+        state, reason = _verdict(cursor, run, approved=approved)
+        if state is RunState.PUBLISHED:
+            state = _write(cursor, run, sieved.offers)
+        finish(run, state, reason)
+    return run
+
+
+def _own(cursor: CursorWrapper, run: ScrapeRun, epoch: int) -> None:
+    """Hold the lease until the commit, or refuse. A run that has ended never runs again."""
+    # Waiting for another list to be published is no fault.
+    cursor.execute("set local lock_timeout = '30s'")
+    held = Lease.objects.select_for_update().filter(provider=run.provider_id, epoch=epoch)
+    running = ScrapeRun.objects.filter(pk=run.pk, state=RunState.RUNNING)
+    if not held.exists() or not running.exists():
+        raise Fenced(f"Another worker has taken over {run.provider_id}; nothing was written.")
+
+
+def _lock_catalog(cursor: CursorWrapper) -> None:
+    cursor.execute("select version from catalog_catalogversion where id = 1 for update")
+
+
+def _account(run: ScrapeRun, normalised: Normalised, sieved: Sieved) -> None:
+    """Each row that came is accepted, quarantined with its reason, or ignored by name."""
+    run.accepted = len(sieved.offers)
+    run.quarantined = len(sieved.rejected)
+    run.ignored = normalised.ignored.total()
+    run.rows_in = run.accepted + run.quarantined + run.ignored
+    payloads = list(run.documents.values_list("payload_id", "url"))
+    QuarantinedRow.objects.bulk_create(
+        QuarantinedRow(
+            run=run,
+            reason=row.reason[:1000],
+            where=row.where[:400],
+            row=row.row[:4000].replace("\x00", ""),
+            payload_id=_payload_of(row, payloads),
+        )
+        for row in sieved.rejected
+    )
+
+
+def _payload_of(row: Rejected, payloads: Sequence[tuple[str, str]]) -> str | None:
+    """The payload that a row came from: the one there is, or the one whose address it names."""
+    if len(payloads) == 1:
+        return payloads[0][0]
+    return next((sha for sha, url in payloads if url and url in row.where), None)
+
+
+def _verdict(cursor: CursorWrapper, run: ScrapeRun, *, approved: bool) -> tuple[RunState, str]:
+    published = Provider.objects.get(pk=run.provider_id).published_run
+    if published and _time(published) > _time(run):
+        when = f"{_time(published):%Y-%m-%d %H:%M} UTC"
+        return RunState.SUPERSEDED, f"A newer list, of {when}, is published."
+    reason = None if approved else gates.held(cursor, run.provider_id)
+    return (RunState.HELD, reason) if reason else (RunState.PUBLISHED, "")
+
+
+def _time(run: ScrapeRun) -> datetime:
+    return run.collected_at or run.started_at
+
+
+def _write(cursor: CursorWrapper, run: ScrapeRun, offers: list[OfferRecord]) -> RunState:
+    said = [fact for offer in offers for fact in offer.facts]
+    respecified = _learn(cursor, {run.provider_id: said}, run.pk)
+    counts = write_offers(cursor, run.provider_id, run.pk, _time(run))
+    reprice_types(cursor, respecified)
+    _count(run, counts)
+    provider = Provider.objects.filter(pk=run.provider_id)
+    if counts.written or respecified:
+        provider.update(published_run=run)
+        raise_version()
+    if run.live:
+        provider.update(fetched_live_at=Now())
+    changed = counts.new or counts.changed or counts.ended or respecified
+    return RunState.PUBLISHED if changed else RunState.UNCHANGED
+
+
+def _learn(cursor: CursorWrapper, said: dict[str, list[Fact]], run: UUID | None) -> list[int]:
+    """Take the facts of each origin; the ids of the types that are other than before."""
+    _ensure_gpus(cursor)
+    add_places(cursor)
+    touched: set[str] = set()
+    for origin, facts in said.items():
+        touched |= accept_facts(cursor, facts, origin, run)
+    changed = respec(cursor, touched)
+    if changed:
+        fabrics.rebuild({subject.partition("/")[0] for subject in touched})
+    return changed
+
+
+def _ensure_gpus(cursor: CursorWrapper) -> None:
+    """The SKUs of gpus.csv are there before a type can point at one."""
+    cursor.execute("select count(*) from catalog_gpu")
+    if cursor.fetchone()[0] == 0:
+        write_gpus()
+
+
+def write_gpus() -> None:
+    """The SKUs of gpus.csv with their columns; one that is gone from the file stays."""
+    columns = {f.name for f in Gpu._meta.concrete_fields} - {"slug"}  # noqa: SLF001
+    Gpu.objects.bulk_create(
+        [
+            Gpu(slug=slug, **{name: value for name, value in row.items() if name in columns})
+            for slug, row in gpu_rows().items()
+        ],
+        update_conflicts=True,
+        unique_fields=["slug"],
+        update_fields=sorted(columns),
+    )
+
+
+def _count(run: ScrapeRun, counts: Counts) -> None:
+    run.offers_new, run.offers_changed = counts.new, counts.changed
+    run.offers_ended, run.offers_unchanged = counts.ended, counts.unchanged
+
+
+def finish(run: ScrapeRun, state: RunState, reason: str = "") -> None:
+    """Write what became of a run, by the database's clock."""
+    run.state, run.reason = state.value, reason[:1000]
+    run.finished_at = Now()
+    run.save()
+    run.refresh_from_db(fields=["finished_at"])
+
+
+def raise_version() -> None:
+    """Tell every cache that the catalog is another one now."""
+    CatalogVersion.objects.filter(id=1).update(version=F("version") + 1, changed_at=Now())
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """All that the files of catalog/data/ say: prices, and the facts of each file."""
+
+    offers: list[OfferRecord]
+    facts: dict[str, list[Fact]]
+    at: datetime
+
+
+def publish_bundle(cursor: CursorWrapper, bundle: Bundle) -> Counts:
+    """Publish the bundled list, inside the caller's transaction. A newer live price stands."""
+    _lock_catalog(cursor)
+    write_gpus()
+    stage_offers(cursor, bundle.offers)
+    respecified = _learn(cursor, bundle.facts, None)
+    counts = write_offers(cursor, None, None, bundle.at)
+    reprice_types(cursor, respecified)
+    raise_version()
+    return counts
+
+
+# --- What the tables can take -----------------------------------------------------------------
+
+_LONGEST = {
+    "instance_type": 200, "via": 64, "region": 120, "tier": 120, "price_note": 400,
+    "price_includes": 400, "source_url": 1000, "native_currency": 3, "country": 2,
+}  # fmt: skip
+_CURRENCY, _COUNTRY = re.compile("[A-Z]{3}"), re.compile("[A-Z]{2}")
+_MOST = Decimal(10) ** 9
+
+
+def sieve(normalised: Normalised) -> Sieved:
+    """Part the offers that the tables can take from those they cannot, each with its reason.
+
+    Cleaning has refused what is wrong for its provider; this is the last door, the same for all.
+    """
+    sieved = Sieved(rejected=list(normalised.rejected))
+    seen: set[object] = set()
+    for offer in normalised.offers:
+        reason = "the same offer stands in the list twice" if offer.identity in seen else None
+        if reason := reason or refusal(offer):
+            place = "|".join(str(part or "") for part in offer.identity)
+            sieved.rejected.append(Rejected(reason, offer.source_url, place))
+        else:
+            seen.add(offer.identity)
+            sieved.offers.append(offer)
+    return sieved
+
+
+def refusal(offer: OfferRecord) -> str | None:
+    """Why an offer cannot be kept, or None."""
+    return next(filter(None, _refusals(offer)), None)
+
+
+def _refusals(offer: OfferRecord) -> Iterable[str | None]:
+    for name, longest in _LONGEST.items():
+        text = getattr(offer, name)
+        if text is not None and (len(text) > longest or "\x00" in text):
+            yield f"{name} is longer than {longest} characters, or no text"
+    if not offer.instance_type or not offer.source_url:
+        yield "it has no name or no source"
+    if offer.country is not None and not _COUNTRY.fullmatch(offer.country):
+        yield f"country: {offer.country!r} is not two capital letters"
+    yield _money(offer)
+    for fact in offer.facts:
+        if fact.subject != offer.subject:
+            yield f"a fact of {fact.subject} stands with {offer.subject}"
+        yield unfit(fact)
+
+
+def _money(offer: OfferRecord) -> str | None:
+    amount = offer.native_amount
+    for name, value in (("native_amount", amount), ("usd_per_hour", offer.usd_per_hour)):
+        if value is not None and not (value.is_finite() and 0 < value < _MOST):
+            return f"{name}: {value} is not a price"
+    if amount is not None and not _CURRENCY.fullmatch(offer.native_currency or ""):
+        return f"native_currency: {offer.native_currency!r} is not a currency"
+    if amount is None and offer.usd_per_hour is not None:
+        return "usd_per_hour is given without the amount it comes from"
+    return None

@@ -1,0 +1,234 @@
+"""Offers and their prices, set-wise: from the staged table `incoming` into the tables.
+
+Every statement writes only rows that differ, in key order. An offer newer than the incoming row
+(a live price against a bundled, dated one) is left alone.
+"""
+
+# ruff: noqa: S608 -- only names of our own are written into SQL; every value is a parameter
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from catalog.records import OfferRecord
+from catalog.staging import CursorWrapper, stage
+from catalog.statements import add_types
+
+INCOMING = {
+    "n": "integer",
+    "provider": "text",
+    "via": "text",
+    "name": "text",
+    "region": "text",
+    "tier": "text",
+    "price_model": "text",
+    "country": "text",
+    "available": "boolean",
+    "native_amount": "numeric(20, 8)",
+    "native_currency": "text",
+    "usd_per_hour": "numeric(18, 8)",
+    "usd_rate": "numeric(20, 10)",
+    "usd_rate_date": "date",
+    "price_note": "text",
+    "price_includes": "text",
+    "minimum_hours": "double precision",
+    "collected_at": "timestamptz",
+    "source_url": "text",
+    "warnings": "text[]",
+    "gpu_candidates": "text[]",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the offers of one list."""
+
+    new: int = 0
+    changed: int = 0
+    ended: int = 0
+    unchanged: int = 0
+    written: int = 0  # rows of offers and prices that were touched at all
+
+
+def stage_offers(cursor: CursorWrapper, offers: Iterable[OfferRecord]) -> None:
+    """The offers in `incoming`, unknown parts of their identity as empty text, in key order."""
+    ordered = sorted(offers, key=lambda o: tuple(part or "" for part in o.identity))
+    stage(cursor, "incoming", INCOMING, _rows(ordered))
+
+
+def _rows(offers: Iterable[OfferRecord]) -> Iterator[tuple[object, ...]]:
+    for n, o in enumerate(offers):
+        yield (
+            n, o.provider, o.via or "", o.instance_type, o.region or "", o.tier or "",
+            o.price_model.value, o.country, o.available, o.native_amount, o.native_currency,
+            o.usd_per_hour, o.usd_rate, o.usd_rate_date, o.price_note, o.price_includes,
+            o.minimum_hours, o.collected_at, o.source_url, list(o.warnings),
+            list(o.gpu_candidates),
+        )  # fmt: skip
+
+
+def add_places(cursor: CursorWrapper) -> None:
+    """The providers, types, countries and regions that the incoming rows name."""
+    add_types(cursor, "incoming")
+    cursor.execute(
+        "insert into catalog_country (code) select distinct country from incoming "
+        "where country is not null order by 1 on conflict do nothing"
+    )
+    cursor.execute(
+        "insert into catalog_region (provider_id, region, country, source) "
+        "select provider, region, min(country), min(source_url) from incoming where region <> '' "
+        "group by 1, 2 order by 1, 2 on conflict (provider_id, region) do update "
+        "set country = excluded.country "
+        "where catalog_region.country is null and excluded.country is not null"
+    )
+
+
+def write_offers(
+    cursor: CursorWrapper, lister: str | None, run: UUID | None, at: datetime
+) -> Counts:
+    """Make the incoming rows what `lister` lists. With neither run nor lister: the bundled list."""
+    cursor.execute(_MATCHED)
+    _candidates(cursor)
+    cursor.execute(
+        "select count(*) filter (where offer_id is null), "
+        "count(*) filter (where differs and not older), count(*) from matched"
+    )
+    new, changed, total = cursor.fetchone()
+    written = _run(cursor, _UPSERT, run=run, lister=lister)
+    cursor.execute(_NAME_NEW)
+    written += _reprice(cursor, run)
+    ended = _end(cursor, lister, run, at)
+    return Counts(new, changed, ended, total - new - changed, written + ended)
+
+
+def _run(cursor: CursorWrapper, sql: str, **values: UUID | str | None) -> int:
+    cursor.execute(sql, values)
+    return int(cursor.rowcount)
+
+
+def _candidates(cursor: CursorWrapper) -> None:
+    """Which SKUs a type may be, where its listing does not say which it is."""
+    cursor.execute(
+        "update catalog_instancetype t set gpu_candidates = m.said from ("
+        "  select type_id, coalesce(array_agg(distinct c order by c) filter (where c is not null),"
+        "  '{}') as said from matched left join unnest(gpu_candidates) c on true group by type_id"
+        ") m where t.id = m.type_id and t.gpu_candidates::text[] is distinct from m.said"
+    )
+
+
+_SAME = """o.instance_type_id = {m}.type_id and coalesce(o.via, '') = {m}.via
+  and coalesce(o.region, '') = {m}.region and coalesce(o.tier, '') = {m}.tier
+  and o.price_model = {m}.price_model"""
+
+# Each incoming row beside the offer that it continues. A new exchange rate alone is no change.
+_MATCHED = """
+drop table if exists pg_temp.matched;
+create temporary table matched on commit drop as
+select i.*, t.id as type_id, o.id as offer_id,
+    round(i.usd_per_hour / t.gpu_count::numeric, 6) as usd_per_gpu_hour,
+    coalesce(o.collected_at > i.collected_at, false) as older,
+    o.id is not null and (o.ended_at is not null or (
+        o.native_amount, o.native_currency, o.usd_per_hour is null, o.available, o.country::text,
+        o.price_note, o.price_includes, o.minimum_hours, o.warnings::text[]
+    ) is distinct from (
+        i.native_amount, i.native_currency, i.usd_per_hour is null, i.available, i.country,
+        i.price_note, i.price_includes, i.minimum_hours, i.warnings
+    )) as differs
+from incoming i
+join catalog_instancetype t on t.provider_id = i.provider and t.name = i.name
+left join catalog_offer o on o.instance_type_id = t.id and coalesce(o.via, '') = i.via
+    and coalesce(o.region, '') = i.region and coalesce(o.tier, '') = i.tier
+    and o.price_model = i.price_model;
+analyze matched
+"""
+
+_VALUES = (
+    "country", "available", "usd_per_hour", "usd_per_gpu_hour", "native_amount",
+    "native_currency", "usd_rate", "usd_rate_date", "price_note", "price_includes",
+    "minimum_hours", "collected_at", "source_url", "warnings",
+)  # fmt: skip
+_UPSERT = f"""
+insert into catalog_offer as o (instance_type_id, via, region, tier, price_model, listed_by_id,
+    {", ".join(_VALUES)}, first_seen, run_id)
+select type_id, nullif(via, ''), nullif(region, ''), nullif(tier, ''), price_model,
+    coalesce(%(lister)s, nullif(via, ''), provider), {", ".join(_VALUES)}, collected_at, %(run)s
+from matched where not older order by n
+on conflict (instance_type_id, via, region, tier, price_model) do update set
+    {", ".join(f"{name} = excluded.{name}" for name in _VALUES)},
+    listed_by_id = excluded.listed_by_id, run_id = coalesce(excluded.run_id, o.run_id),
+    ended_at = null
+where (o.ended_at, o.listed_by_id, o.run_id, {", ".join(f"o.{name}" for name in _VALUES)})
+    is distinct from (null, excluded.listed_by_id, coalesce(excluded.run_id, o.run_id),
+    {", ".join(f"excluded.{name}" for name in _VALUES)})
+"""
+_NAME_NEW = f"""
+update matched set offer_id = o.id from catalog_offer o
+where matched.offer_id is null and {_SAME.format(m="matched")}
+"""
+
+
+def _reprice(cursor: CursorWrapper, run: UUID | None) -> int:
+    """Close and open periods where the price changed; answers the rows written."""
+    cursor.execute(_REPRICED)
+    return sum(_run(cursor, sql, run=run) for sql in (_CORRECT, _CLOSE, _OPEN))
+
+
+# A price is its amount and currency. One that is stated for the very moment at which the open
+# period began corrects that period: a replayed payload, a bug that was fixed.
+_REPRICED = """
+drop table if exists pg_temp.repriced;
+create temporary table repriced on commit drop as
+select m.*, p.id as open_id, coalesce(p.valid_from >= m.collected_at, false) as corrects
+from matched m left join catalog_price p on p.offer_id = m.offer_id and p.valid_to is null
+where not m.older and (p.id is null
+    or (p.native_amount, p.native_currency, p.usd_per_hour is null)
+    is distinct from (m.native_amount, m.native_currency, m.usd_per_hour is null))
+"""
+_PRICE = (
+    "native_amount", "native_currency", "usd_per_hour", "usd_rate", "usd_rate_date", "source_url",
+)  # fmt: skip
+_CORRECT = f"""
+update catalog_price p set {", ".join(f"{name} = r.{name}" for name in _PRICE)}, run_id = %(run)s
+from repriced r where p.id = r.open_id and r.corrects
+"""
+_CLOSE = """
+update catalog_price p set valid_to = r.collected_at
+from repriced r where p.id = r.open_id and not r.corrects
+"""
+_OPEN = f"""
+insert into catalog_price (offer_id, {", ".join(_PRICE)}, valid_from, run_id)
+select offer_id, {", ".join(_PRICE)}, greatest(collected_at,
+    (select max(q.valid_to) from catalog_price q where q.offer_id = r.offer_id)), %(run)s
+from repriced r where open_id is null or not corrects order by offer_id
+"""
+
+
+def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: datetime) -> int:
+    """Offers that are listed no more: ended, not deleted, and their open period closed.
+
+    A scrape ends what scrapes have listed; the bundled list, what only it has listed. So a live
+    list that covers less than the bundled one leaves the rest standing, with its date.
+    """
+    whose = "o.listed_by_id = %(lister)s and o.run_id is not null" if run else "o.run_id is null"
+    cursor.execute(
+        "with gone as (update catalog_offer o set ended_at = %(at)s "
+        f"where o.ended_at is null and {whose} "
+        "and not exists (select from matched m where m.offer_id = o.id) returning o.id), "
+        "closed as (update catalog_price p set "
+        "valid_to = greatest(%(at)s, p.valid_from + interval '1 microsecond') "
+        "from gone where p.offer_id = gone.id and p.valid_to is null) select count(*) from gone",
+        {"lister": lister, "at": at},
+    )
+    return int(cursor.fetchone()[0])
+
+
+def reprice_types(cursor: CursorWrapper, types: list[int]) -> None:
+    """Dollars per GPU again, where a corrected count of GPUs changes them."""
+    cursor.execute(
+        "update catalog_offer o set usd_per_gpu_hour = "
+        "round(o.usd_per_hour / t.gpu_count::numeric, 6) from catalog_instancetype t "
+        "where t.id = o.instance_type_id and t.id = any(%s) and o.usd_per_gpu_hour "
+        "is distinct from round(o.usd_per_hour / t.gpu_count::numeric, 6)",
+        [types],
+    )
