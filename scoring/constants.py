@@ -1,0 +1,192 @@
+"""The calibrated constants: read once from constants.toml, checked, and frozen into typed tables.
+
+Nothing else in the package holds a calibrated number; each stands in the file beside its source.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib import resources
+from typing import Any, TypeVar
+
+from scoring.units import GIGA, MICRO
+
+T = TypeVar("T")
+
+
+def data_file(name: str) -> dict[str, Any]:
+    """A TOML file of this package, parsed."""
+    return tomllib.loads(resources.files("scoring").joinpath(name).read_text(encoding="utf-8"))
+
+
+def record(kind: type[T], table: Mapping[str, Any]) -> T:
+    """A dataclass from the keys of a table that it knows; the rest of the table is for readers."""
+    return kind(**{f.name: table[f.name] for f in fields(kind) if f.name in table})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFamily:
+    """Plateau efficiencies of one GPU family: shares of the dense peak."""
+
+    gemm: Mapping[str, float]  # by precision of the inputs
+    attention: Mapping[str, float]  # causal forward, of the bf16 peak, by kernel generation
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """Shapes of the efficiency curves that all families share."""
+
+    gemm_m_half: float
+    gemm_n_half: float
+    gemm_k_half: float
+    attention_s_half: float
+    memory_efficiency: float
+    optimizer_memory_efficiency: float
+    skinny_memory_efficiency: float
+    kv_memory_efficiency: float
+    launch_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConstants:
+    """How one kind of link behaves: see the head of constants.toml for the form."""
+
+    efficiency: float
+    base_us: float
+    hop_us: float
+    ramp_us: float
+    channel_ranks: float = 0.0
+    share_exponent: float = 0.0
+    nvls: float = 0.0
+    nvls_us: float = 0.0
+
+    @property
+    def base_s(self) -> float:
+        """Latency of any collective on it. [s]"""
+        return self.base_us * MICRO
+
+    @property
+    def hop_s(self) -> float:
+        """Latency of one step. [s]"""
+        return self.hop_us * MICRO
+
+    @property
+    def ramp_s(self) -> float:
+        """Time constant of the approach to line rate, per step. [s]"""
+        return self.ramp_us * MICRO
+
+
+@dataclass(frozen=True, slots=True)
+class FabricConstants:
+    """How one fabric technology behaves between nodes."""
+
+    efficiency: float
+    hop_us: float
+    ramp_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What no single link says: host bounces, sockets, all-to-all, SHARP."""
+
+    host_bounce_us: float
+    host_bounce_efficiency: float
+    socket_node_gbytes_per_s: float
+    ring_hop_factor: float
+    sharp_efficiency: float
+    all_to_all_us: float
+    all_to_all_efficiency: float
+    send_recv_efficiency: float
+    send_recv_us: float
+    unknown_fabric: str
+    unknown_gbits_per_s_per_gpu: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Constants of one training step; the comments of the file say what each counts."""
+
+    backward_over_forward: float
+    attention_backward: float
+    elementwise_hidden: float
+    elementwise_backward: float
+    softmax_reads: float
+    logit_bytes: float
+    selective_op_share: float
+    optimizer_bytes: float
+    fsdp_overlap_loss: float
+    jitter_per_doubling: float
+    moe_gemm_efficiency: float
+    expert_imbalance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """One generation of a training framework: one multiplier, two overlaps, and facts of it."""
+
+    title: str
+    prefixes: tuple[str, ...]
+    multiplier: float
+    tp_overlap: float
+    dp_overlap: float
+    attention: str
+    sequence_parallel: bool
+    gradient_bytes: float
+    pp_overlap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a GPU's memory holds beside the job."""
+
+    overhead_gb: float
+    fragmentation: float
+    hbm_usable: float
+    gddr_usable: float
+
+    @property
+    def overhead_bytes(self) -> float:
+        """Context, communication buffers and workspaces. [B]"""
+        return self.overhead_gb * GIGA
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """Constants of one decoding step."""
+
+    kernels_per_layer: float
+    kernel_us: float
+    scheduler_ms: float
+    attention_us: float
+    custom_all_reduce_us: Mapping[str, float]
+    custom_all_reduce_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """p10 and p90 of the residuals, as natural logarithms, by kind of job."""
+
+    train: Mapping[str, float]
+    decode: Mapping[str, float]
+    custom: Mapping[str, float]
+    unmeasured_factor: float
+
+
+_TABLES = data_file("constants.toml")
+
+MODEL_VERSION: str = _TABLES["version"]
+KERNELS = record(Kernels, _TABLES["kernels"])
+KERNEL_FAMILIES = {
+    name: record(KernelFamily, table) for name, table in _TABLES["kernels"]["family"].items()
+}
+LINKS = {name: record(LinkConstants, table) for name, table in _TABLES["link"].items()}
+FABRICS = {name: record(FabricConstants, table) for name, table in _TABLES["fabric"].items()}
+PCIE_X16_BYTES_PER_S = {
+    int(generation): rate * GIGA for generation, rate in _TABLES["pcie"]["x16_gbytes_per_s"].items()
+}
+NETWORK = record(Network, _TABLES["network"])
+TRAINING = record(Training, _TABLES["training"])
+SOFTWARE = {name: record(Software, table) for name, table in _TABLES["software"].items()}
+MEMORY = record(Memory, _TABLES["memory"])
+DECODE = record(Decode, _TABLES["decode"])
+INTERVAL = record(Interval, _TABLES["interval"])

@@ -1,0 +1,550 @@
+"""Time and dollars of a job on a cluster: the best layout, where its step goes, and how sure it is.
+
+`estimate` answers for one cluster in full, `best` the same or why not, `rank` for many clusters.
+Two efficiencies are always defined: `scaling_efficiency` holds the throughput per GPU against that
+at the smallest count on which the job fits (strong scaling: the same batch; a custom job's problem
+is as fixed; decoding serves as many sequences as fit), each with its best layout;
+`fabric_efficiency` holds the throughput against that of the same GPUs in one scale-up domain.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from scoring.collectives import bus_bytes_per_s, fastest_algorithm
+from scoring.constants import INTERVAL, MODEL_VERSION
+from scoring.custom import custom_bytes_per_gpu, custom_step
+from scoring.decode import (
+    decode_candidates,
+    decode_layouts,
+    decode_memory,
+    prefill_time,
+    token_time,
+    tokens_per_s,
+)
+from scoring.fields import FieldError
+from scoring.hardware import Cluster
+from scoring.layout import Layout, candidates
+from scoring.memory import MemoryTerms, training_memory
+from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
+from scoring.training import Traffic, training_step
+from scoring.units import GIGA, SECONDS_PER_HOUR, TERA, Value
+from scoring.workload import Job
+
+LIMITS = {
+    "compute_s": "compute",
+    "exposed_tp_s": "tensor-parallel communication",
+    "exposed_pp_s": "pipeline communication",
+    "bubble_s": "pipeline bubble",
+    "exposed_dp_s": "data-parallel communication",
+    "exposed_ep_s": "expert-parallel communication",
+    "exposed_cp_s": "context-parallel communication",
+    "optimizer_s": "optimizer",
+    "jitter_s": "stragglers",
+}
+WAITING = (
+    "exposed_tp_s",
+    "exposed_pp_s",
+    "bubble_s",
+    "exposed_dp_s",
+    "exposed_ep_s",
+    "exposed_cp_s",
+)
+MAX_GPUS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a job does on a cluster. Seconds, tokens per second, bytes in GB; fields as in JSON."""
+
+    cluster: str
+    job: str
+    kind: str
+    gpus: int
+    nodes: int
+    layout: Layout
+    step_time_s: float
+    tokens_per_s: float | None
+    model_tflops_per_gpu: float
+    mfu: float
+    precision: str
+    memory_gb_per_gpu: float
+    memory: str
+    time: dict[str, float]
+    exposed_share: float
+    scaling_efficiency: float
+    scaling: str
+    fabric_efficiency: float
+    limited_by: str
+    low_s: float
+    high_s: float
+    collectives: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    tpot_ms: float | None = None
+    ttft_ms: float | None = None
+    usd_per_hour: float | None = None  # of all nodes together
+
+    fits = True
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def tokens_per_s_per_gpu(self) -> float | None:
+        """Tokens per second of one GPU; None for a job without tokens."""
+        return None if self.tokens_per_s is None else self.tokens_per_s / self.gpus
+
+    @property
+    def usd_per_mtoken(self) -> float | None:
+        """Dollars for a million tokens at the cluster's price; None without price or tokens."""
+        return usd_per_mtoken(self.usd_per_hour, self.tokens_per_s)
+
+    @property
+    def usd_lost_to_waiting_per_hour(self) -> float | None:
+        """Dollars an hour paid while GPUs wait for messages or for the pipeline."""
+        return usd_lost_to_waiting_per_hour(self.usd_per_hour, self.exposed_share)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values under the public names."""
+        decoding = {"tpot_ms": self.tpot_ms, "ttft_ms": self.ttft_ms}
+        return {
+            "model_version": MODEL_VERSION,
+            "cluster": self.cluster,
+            "job": self.job,
+            "gpus": self.gpus,
+            "nodes": self.nodes,
+            "step_time_s": self.step_time_s,
+            "tokens_per_s": self.tokens_per_s,
+            "tokens_per_s_per_gpu": self.tokens_per_s_per_gpu,
+            "model_tflops_per_gpu": self.model_tflops_per_gpu,
+            "mfu": self.mfu,
+            "precision": self.precision,
+            "memory_gb_per_gpu": self.memory_gb_per_gpu,
+            "memory": self.memory,
+            "fits": True,
+            "reasons": [],
+            "layout": self.layout.as_json(),
+            "time": self.time,
+            "exposed_share": self.exposed_share,
+            "scaling_efficiency": self.scaling_efficiency,
+            "scaling": self.scaling,
+            "fabric_efficiency": self.fabric_efficiency,
+            "limited_by": self.limited_by,
+            "collectives": list(self.collectives),
+            "interval": {"low": self.low_s, "high": self.high_s, "of": "step_time_s"},
+            "assumptions": list(self.assumptions),
+            "warnings": list(self.warnings),
+            "usd_per_hour": self.usd_per_hour,
+            "usd_per_mtoken": self.usd_per_mtoken,
+            "usd_lost_to_waiting_per_hour": self.usd_lost_to_waiting_per_hour,
+            **(decoding if self.kind == "decode" else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DoesNotFit:
+    """Why a job cannot run on a number of GPUs of a cluster, in sentences."""
+
+    cluster: str
+    job: str
+    gpus: int
+    reasons: tuple[str, ...]
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    fits = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; every key of an estimate is there, null where there is no answer."""
+        absent = dict.fromkeys(
+            (
+                "step_time_s",
+                "tokens_per_s",
+                "tokens_per_s_per_gpu",
+                "model_tflops_per_gpu",
+                "mfu",
+                "memory_gb_per_gpu",
+                "layout",
+                "time",
+                "exposed_share",
+                "scaling_efficiency",
+                "fabric_efficiency",
+                "limited_by",
+                "interval",
+            )
+        )
+        return {
+            "model_version": MODEL_VERSION,
+            "cluster": self.cluster,
+            "job": self.job,
+            "gpus": self.gpus,
+            **absent,
+            "collectives": [],
+            "fits": False,
+            "reasons": list(self.reasons),
+            "assumptions": list(self.assumptions),
+            "warnings": list(self.warnings),
+        }
+
+
+# ------------------------------------------------------------------ dollars
+
+
+def usd_per_mtoken(usd_per_hour: float | None, tokens: float | None) -> float | None:
+    """Dollars for 10⁶ tokens, from dollars an hour and tokens a second; None where unknown."""
+    if usd_per_hour is None or not tokens:
+        return None
+    return usd_per_hour / SECONDS_PER_HOUR / tokens * 1e6
+
+
+def usd_lost_to_waiting_per_hour(usd_per_hour: float | None, share: float) -> float | None:
+    """Dollars an hour times the share of it that is exposed communication and bubble."""
+    return None if usd_per_hour is None else usd_per_hour * share
+
+
+# ------------------------------------------------------------------ the public questions
+
+
+def estimate(
+    cluster: Cluster, job: Job, gpus: int, layout: Layout | None = None
+) -> Estimate | DoesNotFit:
+    """The full answer for one cluster: with this layout, or with the fastest that fits.
+
+    Parameters
+    ----------
+    cluster, job
+        From `hardware` and `workload`.
+    gpus
+        How many; a part of a node, or whole nodes.
+    layout
+        Fixed by the user, checked by `Layout.from_fields`; None searches.
+
+    Raises
+    ------
+    FieldError
+        For `gpus` out of range or not whole nodes.
+    """
+    refused = _refused(cluster, gpus)
+    if refused:
+        return DoesNotFit(cluster.name, job.name, gpus, refused, cluster.assumptions)
+    chosen = layout or next(iter(_layouts(cluster, job, gpus, 1)), None)
+    if chosen is None or not _fits(cluster, job, chosen):
+        return _does_not_fit(cluster, job, gpus, chosen)
+    return _filled(cluster, job, gpus, chosen, searched=layout is None)
+
+
+def best(cluster: Cluster, job: Job, gpus: int) -> Estimate | DoesNotFit:
+    """The estimate of the fastest layout that fits, or why none does."""
+    return estimate(cluster, job, gpus)
+
+
+def search(cluster: Cluster, job: Job, gpus: int, top: int = 10) -> list[Estimate]:
+    """Estimates of the best layouts, best first; empty where none fits."""
+    if _refused(cluster, gpus):
+        return []
+    found = _layouts(cluster, job, gpus, top)
+    return [_filled(cluster, job, gpus, layout, searched=True) for layout in found]
+
+
+def layouts_considered(job: Job, gpus: int) -> int:
+    """How many candidates a search of the job over the GPUs costs."""
+    if job.kind == "custom":
+        return 1
+    return len(decode_candidates(job, gpus) if job.kind == "decode" else candidates(job, gpus))
+
+
+def rank(
+    clusters: Iterable[Cluster], job: Job, gpus: int, objective: str = "time"
+) -> list[Estimate | DoesNotFit]:
+    """Estimates for many clusters, best first; those that do not fit last, each with its reason.
+
+    Parameters
+    ----------
+    clusters
+        Any number; equal hardware is computed once.
+    gpus
+        Wanted GPUs; each cluster gets whole nodes, at least as many.
+    objective
+        time (most throughput per GPU of the wanted count: shortest step), efficiency (exposed
+        share), or usd_per_mtoken (clusters without a price come after those with one).
+
+    Raises
+    ------
+    FieldError
+        For an unknown `objective`.
+    """
+    merits: dict[str, Callable[[Estimate], float]] = {
+        "time": lambda e: e.step_time_s if e.tokens_per_s is None else 1.0 / e.tokens_per_s,
+        "efficiency": lambda e: -e.fabric_efficiency,
+        "usd_per_mtoken": lambda e: math.inf if e.usd_per_mtoken is None else e.usd_per_mtoken,
+    }
+    if objective not in merits:
+        raise FieldError("objective", f"must be one of {', '.join(merits)}, not {objective!r}.")
+    merit = merits[objective]
+    answers = [estimate(c, job, whole_nodes(c, gpus)) for c in clusters]
+
+    def place(answer: Estimate | DoesNotFit) -> tuple[bool, float, str]:
+        known = isinstance(answer, Estimate)
+        return not known, merit(answer) if isinstance(answer, Estimate) else 0.0, answer.cluster
+
+    return sorted(answers, key=place)
+
+
+def whole_nodes(cluster: Cluster, gpus: int) -> int:
+    """The GPU count that is rented for at least `gpus`: part of one node, or whole nodes."""
+    node = cluster.gpu_count
+    if gpus <= node:
+        return gpus if node % gpus == 0 else node
+    return -(-gpus // node) * node
+
+
+# ------------------------------------------------------------------ one layout, filled in
+
+
+def _refused(cluster: Cluster, gpus: int) -> tuple[str, ...]:
+    """Reasons that need no physics; a FieldError where the count itself is wrong."""
+    if not 1 <= gpus <= MAX_GPUS:
+        raise FieldError("gpus", f"must be from 1 to {MAX_GPUS}, not {gpus}.")
+    if gpus > cluster.gpu_count and gpus % cluster.gpu_count:
+        raise FieldError("gpus", f"{gpus} is not whole nodes of {cluster.gpu_count} GPUs.")
+    if cluster.fabric == "none" and gpus > cluster.near_gpus:
+        return (
+            f"{gpus} GPUs need {-(-gpus // cluster.near_gpus)} nodes, and no fabric joins them",
+        )
+    if cluster.max_gpus is not None and gpus > cluster.max_gpus:
+        return (f"at most {cluster.max_gpus} GPUs can be had on one fabric",)
+    return ()
+
+
+def _layouts(cluster: Cluster, job: Job, gpus: int, top: int) -> list[Layout]:
+    if job.kind == "custom":
+        return [Layout(dp=float(gpus))]
+    if job.kind == "decode":
+        return decode_layouts(cluster, job, gpus, top)
+    return fastest_layouts(cluster, job, gpus, top)
+
+
+def _memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
+    if job.kind == "decode":
+        return decode_memory(cluster, job, layout)
+    if job.kind == "custom":
+        held = custom_bytes_per_gpu(job, layout.gpus)
+        return MemoryTerms(0.0, 0.0, 0.0, held, 0.0, 0.0, 0.0)
+    return training_memory(job, layout)
+
+
+def _fits(cluster: Cluster, job: Job, layout: Layout) -> bool:
+    return bool(_memory(cluster, job, layout).total <= cluster.gpu.memory_bytes)
+
+
+def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) -> DoesNotFit:
+    reasons = []
+    if layout is None and job.trains:
+        layout = least_memory(job, gpus)
+        if layout is None:
+            reasons.append(
+                f"no split of {job.name} divides over {gpus} GPUs: batch {job.global_batch}, "
+                f"{job.transformer.layers} layers, {job.transformer.heads} heads"
+            )
+    elif layout is None:
+        rows = decode_candidates(job, gpus)
+        if len(rows):
+            total = np.asarray(decode_memory(cluster, job, rows).total)
+            layout = rows.row(int(np.argmin(total)))
+        else:
+            reasons.append(f"no split of {job.name} divides over {gpus} GPUs")
+    if layout is not None:
+        split = ", ".join(f"{k} {v}" for k, v in layout.as_json().items() if v not in (1, 0))
+        memory = _memory(cluster, job, layout).sentence(cluster.gpu)
+        reasons.append(f"{memory} (the least, with {split or 'one GPU'})")
+    return DoesNotFit(
+        cluster.name, job.name, gpus, tuple(reasons), cluster.assumptions, cluster.warnings
+    )
+
+
+def _seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
+    """Step time of one layout. [s]"""
+    if job.kind == "decode":
+        return float(token_time(cluster, job, layout).total)
+    if job.kind == "custom":
+        return float(custom_step(cluster, job, layout.gpus).total)
+    return float(training_step(cluster, job, layout).total)
+
+
+def _breakdown(
+    cluster: Cluster, job: Job, layout: Layout
+) -> tuple[dict[str, float], tuple[Traffic, ...]]:
+    """Seconds by term under their public names, and the messages behind them."""
+    terms: dict[str, Value] = dict.fromkeys(LIMITS, 0.0)
+    if job.kind == "custom":
+        custom = custom_step(cluster, job, layout.gpus)
+        terms |= {"compute_s": custom.compute, "jitter_s": custom.jitter}
+        terms["exposed_dp_s"] = custom.exposed
+        traffic = custom.traffic
+    elif job.kind == "decode":
+        token = token_time(cluster, job, layout)
+        terms["compute_s"] = token.weights + token.cache + token.overhead
+        terms |= {"exposed_tp_s": token.exposed_tp, "exposed_ep_s": token.exposed_ep}
+        terms["exposed_pp_s"] = token.exposed_pp
+        traffic = token.traffic
+    else:
+        step = training_step(cluster, job, layout)
+        terms |= {name: getattr(step, name.removesuffix("_s")) for name in LIMITS}
+        traffic = step.traffic
+    return {name: float(value) for name, value in terms.items()}, traffic
+
+
+def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: bool) -> Estimate:
+    time, traffic = _breakdown(cluster, job, layout)
+    seconds = sum(time.values())
+    exposed = sum(time[name] for name in WAITING)
+    memory = _memory(cluster, job, layout)
+    low, high = _interval(cluster, job, layout, seconds)
+    precision = cluster.gpu.precision(job.precision)
+    warnings = list(cluster.warnings)
+    if precision != job.precision:
+        warnings.append(
+            f"{cluster.gpu.slug} does not compute in {job.precision}: runs in {precision}"
+        )
+    if not cluster.measured:
+        warnings.append("this GPU or fabric was never measured: the interval is twice as wide")
+    assumptions = (*cluster.assumptions, *job.assumptions, *_standing_assumptions(job))
+    tokens: float | None = None
+    if job.kind == "decode":
+        tokens = float(tokens_per_s(job, layout, seconds))
+        if job.max_tpot_ms is not None and seconds * 1e3 > job.max_tpot_ms:
+            warnings.append(f"no layout is within {job.max_tpot_ms:g} ms a token")
+    elif job.trains:
+        tokens = job.tokens / seconds
+    tflops = _model_flop_per_s(job, layout, seconds) / gpus / TERA
+    scaling, fabric = _efficiencies(cluster, job, gpus, layout, seconds, searched=searched)
+    nodes = -(-gpus // cluster.gpu_count)
+    price = None if cluster.usd_per_hour is None else cluster.usd_per_hour * nodes
+    return Estimate(
+        cluster=cluster.name,
+        job=job.name,
+        kind=job.kind,
+        gpus=gpus,
+        nodes=nodes,
+        layout=layout,
+        step_time_s=seconds,
+        tokens_per_s=tokens,
+        model_tflops_per_gpu=tflops,
+        mfu=tflops * TERA / cluster.gpu.flop_per_s[precision],
+        precision=precision,
+        memory_gb_per_gpu=float(memory.total) / GIGA,
+        memory=memory.sentence(cluster.gpu),
+        time=time,
+        exposed_share=exposed / seconds,
+        scaling_efficiency=scaling,
+        scaling="weak" if job.kind == "decode" and job.global_batch is None else "strong",
+        fabric_efficiency=fabric,
+        limited_by=LIMITS[max(time, key=lambda name: time[name])],
+        low_s=low,
+        high_s=high,
+        collectives=tuple(_collective(cluster, t) for t in traffic if float(t.group.ranks) > 1),
+        assumptions=assumptions,
+        warnings=tuple(warnings),
+        tpot_ms=seconds * 1e3 if job.kind == "decode" else None,
+        ttft_ms=float(prefill_time(cluster, job, layout)) * 1e3 if job.kind == "decode" else None,
+        usd_per_hour=price,
+    )
+
+
+def _standing_assumptions(job: Job) -> tuple[str, ...]:
+    if job.kind == "custom":
+        return ("messages are not overlapped with compute",)
+    if job.kind == "decode":
+        return ("every sequence has the same context; prefill runs apart",)
+    return (
+        f"software: {job.software}; nothing fails, data and checkpoints are free",
+        *(("experts are loaded unevenly",) if job.transformer.experts else ()),
+    )
+
+
+def _model_flop_per_s(job: Job, layout: Layout, seconds: float) -> float:
+    if job.kind == "decode":
+        rate = float(tokens_per_s(job, layout, seconds))
+        return rate * job.transformer.forward_flop_per_token(2.0 * job.seq_len)
+    return job.model_flop / seconds
+
+
+def _collective(cluster: Cluster, t: Traffic) -> dict[str, Any]:
+    """One kind of message under its public names; time and bytes of one call. [s], [B]"""
+    size, ranks, time = float(t.size), int(t.group.ranks), float(t.time)
+    return {
+        "purpose": t.purpose,
+        "kind": t.kind,
+        "algorithm": fastest_algorithm(cluster, t.kind, size, t.group),
+        "bytes": size,
+        "ranks": ranks,
+        "time_s": time,
+        "bus_gbytes_per_s": bus_bytes_per_s(t.kind, size, ranks, time) / GIGA,
+        "exposed_s": float(t.exposed),
+    }
+
+
+def _interval(cluster: Cluster, job: Job, layout: Layout, seconds: float) -> tuple[float, float]:
+    """p10 and p90 of the step time: the model's residuals, and the reach of unknown facts. [s]"""
+    residual = {"decode": INTERVAL.decode, "custom": INTERVAL.custom}.get(job.kind, INTERVAL.train)
+    factor = 1.0 if cluster.measured else INTERVAL.unmeasured_factor
+    fast = seconds if cluster.optimistic is None else _seconds(cluster.optimistic, job, layout)
+    slow = seconds if cluster.pessimistic is None else _seconds(cluster.pessimistic, job, layout)
+    low = min(fast, seconds) * math.exp(residual["low"] * factor)
+    return low, max(slow, seconds) * math.exp(residual["high"] * factor)
+
+
+def _efficiencies(
+    cluster: Cluster, job: Job, gpus: int, layout: Layout, seconds: float, *, searched: bool
+) -> tuple[float, float]:
+    """Throughput per GPU over that of the smallest count, and over that without the cliff.
+
+    A layout fixed by the user meets itself in one domain; a searched one meets the best there.
+    """
+    bare = cluster.bare()
+    rate = _rate(job, layout, seconds)
+    start = _smallest_rate(bare, job, gpus)
+    scaling = 1.0 if start is None else rate / gpus / start
+    if gpus <= min(cluster.domain_gpus, gpus) or gpus == 1:
+        return scaling, 1.0
+    domain = bare.as_one_domain(gpus)
+    if searched and job.kind != "custom":
+        ideal = _best_rate(domain, job, gpus) or rate
+    else:
+        ideal = _rate(job, layout, _seconds(domain, job, layout))
+    return scaling, rate / max(ideal, rate)
+
+
+def _rate(job: Job, layout: Layout, seconds: float) -> float:
+    """Throughput in the job's own measure: tokens or steps a second."""
+    if job.kind == "decode":
+        return float(tokens_per_s(job, layout, seconds))
+    return 1.0 / seconds
+
+
+@lru_cache(maxsize=8192)
+def _best_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
+    found = _layouts(cluster, job, gpus, 1)
+    return _rate(job, found[0], _seconds(cluster, job, found[0])) if found else None
+
+
+@lru_cache(maxsize=8192)
+def _smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
+    """Throughput per GPU at the smallest count up to `gpus` on which the job fits."""
+    if job.trains:
+        count = smallest_count(cluster, job, gpus)
+    else:
+        counts: Sequence[int] = counts_up_to(cluster, gpus)
+        count = next((n for n in counts if _holds(cluster, job, n)), None)
+    if count is None:
+        return None
+    found = _best_rate(cluster, job, count)
+    return None if found is None else found / count
+
+
+def _holds(cluster: Cluster, job: Job, gpus: int) -> bool:
+    found = _layouts(cluster, job, gpus, 1)
+    return bool(found) and _fits(cluster, job, found[0])

@@ -1,0 +1,43 @@
+"""How long a GPU computes: matrix products, attention, and passes over memory.
+
+Each kernel is its flop over the dense peak times an efficiency that was measured on the GPU family
+and falls off for small shapes, or its bytes over a share of the memory's rate.
+"""
+
+from scoring.constants import KERNELS
+from scoring.gpus import Gpu
+from scoring.units import Value
+
+
+def gemm_flop_per_s(gpu: Gpu, precision: str) -> float:
+    """Plateau of a large matrix product: peak · e of the family. [flop/s]"""
+    plateau = gpu.family.gemm.get(precision, gpu.family.gemm.get("bf16", 0.7))
+    return gpu.flop_per_s[precision] * plateau
+
+
+def padded_product(k: Value, n: Value) -> Value:
+    """(K + k_half)(N + n_half): the work of a product per row, with what small edges waste.
+
+    From K N (1 + k_half/K)(1 + n_half/N), the measured fall of efficiency for narrow matrices.
+    """
+    return (k + KERNELS.gemm_k_half) * (n + KERNELS.gemm_n_half)
+
+
+def padded_rows(m: Value) -> Value:
+    """M + m_half: the rows of a product with what a short one wastes."""
+    return m + KERNELS.gemm_m_half
+
+
+def attention_flop_per_s(gpu: Gpu, kernel: str, seq_len: float) -> float:
+    """Rate of the causal forward kernel on long rows of bf16 or fp16. [flop/s]
+
+    e · s/(s + s_half), by kernel generation: none, flash1, flash2, flash3.
+    """
+    precision = gpu.precision("bf16")
+    shape = seq_len / (seq_len + KERNELS.attention_s_half)
+    return gpu.flop_per_s[precision] * gpu.family.attention[kernel] * shape
+
+
+def stream_bytes_per_s(gpu: Gpu) -> float:
+    """Rate of kernels that read and write long arrays. [B/s]"""
+    return gpu.memory_bytes_per_s * KERNELS.memory_efficiency

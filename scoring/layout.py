@@ -1,0 +1,218 @@
+"""How a job is split over GPUs: every tp × pp × cp × ep × dp that divides, with its schedule.
+
+A `Layout` holds one split, or columns of them: the search builds one row per candidate and the
+equations of `memory` and `training` broadcast over the rows. Recompute is the innermost index, so
+that the least recompute which fits is found by looking at neighbours.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.fields import FieldError, Fields
+from scoring.units import Value, where
+from scoring.workload import Job, Transformer
+
+RECOMPUTE = ("none", "selective", "full")
+MAX_TP = 64  # beyond any scale-up domain that a tensor-parallel group has been seen on
+MAX_CP = 64
+MAX_EP = 256
+MIN_TOKENS_PER_CP_RANK = 2048  # shorter pieces leave nothing to hide a ring step behind
+MAX_VIRTUAL_STAGES = 12
+MAX_MICRO_BATCH_TOKENS = 65_536
+LAYOUT_FIELDS = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "virtual_stages", "zero_stage")
+COLUMNS = (*LAYOUT_FIELDS, "recompute")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One split, or a column of splits. tp · pp · cp · dp GPUs; ep lies within tp · cp · dp.
+
+    recompute: 0 none, 1 selective (the attention core), 2 full. zero_group: ranks that share
+    sharded states; 0 = the whole data-parallel group. Experts are cut by ep, or by tp at ep = 1.
+    """
+
+    tp: Value = 1.0
+    pp: Value = 1.0
+    dp: Value = 1.0
+    cp: Value = 1.0
+    ep: Value = 1.0
+    micro_batch: Value = 1.0
+    virtual_stages: Value = 1.0
+    zero_stage: Value = 0.0
+    recompute: Value = 0.0
+    zero_group: float = 0.0
+
+    @property
+    def gpus(self) -> Value:
+        """GPUs that it takes."""
+        return self.tp * self.pp * self.dp * self.cp
+
+    @property
+    def shard_ranks(self) -> Value:
+        """Ranks that hold copies of the same non-expert weights: dp · cp."""
+        return self.dp * self.cp
+
+    @property
+    def expert_shard_ranks(self) -> Value:
+        """Ranks that hold copies of the same routed experts."""
+        return self.tp * self.cp * self.dp / where(self.ep > 1, self.ep, self.tp)
+
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Layout":
+        """The chosen rows of a layout of columns."""
+        columns: dict[str, Any] = {n: np.asarray(getattr(self, n))[chosen] for n in COLUMNS}
+        return replace(self, **columns)
+
+    def row(self, index: int) -> "Layout":
+        """One row of a layout of columns, as plain numbers."""
+        numbers: dict[str, Any] = {n: float(np.asarray(getattr(self, n))[index]) for n in COLUMNS}
+        return replace(self, **numbers)
+
+    def __len__(self) -> int:
+        """Rows of a layout of columns; 1 for a single layout."""
+        return np.size(self.tp)
+
+    def as_json(self) -> dict[str, int | str]:
+        """The split under its public names; recompute as a word."""
+        numbers: dict[str, int | str] = {n: int(getattr(self, n)) for n in LAYOUT_FIELDS}
+        return {**numbers, "recompute": RECOMPUTE[int(self.recompute)]}
+
+    @classmethod
+    def parse(cls, text: str, job: Job, gpus: int) -> "Layout":
+        """A layout from `tp=8,pp=2,dp=4,...`; dp is what is left where it is not given.
+
+        Raises
+        ------
+        FieldError
+            Naming what is unknown, not a number, or does not divide.
+        """
+        pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+        given: Mapping[str, object] = {
+            key.strip(): value.strip() for key, _, value in pairs if key.strip()
+        }
+        return cls.from_fields(given, job, gpus)
+
+    @classmethod
+    def from_fields(cls, given: Mapping[str, object], job: Job, gpus: int) -> "Layout":
+        """A layout from its public names, checked against the job and the GPU count."""
+        f = Fields(given, where="layout")
+        value = {
+            name: f.whole(
+                name, 0 if name == "zero_stage" else 1, 3 if name == "zero_stage" else 10**7
+            )
+            for name in LAYOUT_FIELDS
+        }
+        word = f.text("recompute", RECOMPUTE)
+        f.finish()
+        inner = (value["tp"] or 1) * (value["pp"] or 1) * (value["cp"] or 1)
+        dp = value["dp"] or max(gpus // inner, 1)
+        if inner * dp != gpus:
+            raise FieldError("layout", f"tp · pp · cp · dp is {inner * dp}, not {gpus} GPUs.")
+        micro = value["micro_batch"] or job.micro_batch or 1
+        zero = value["zero_stage"]
+        layout = cls(
+            tp=float(value["tp"] or 1),
+            pp=float(value["pp"] or 1),
+            dp=float(dp),
+            cp=float(value["cp"] or 1),
+            ep=float(value["ep"] or 1),
+            micro_batch=float(micro),
+            virtual_stages=float(value["virtual_stages"] or 1),
+            zero_stage=float((1 if dp > 1 else 0) if zero is None else zero),
+            recompute=float(RECOMPUTE.index(word or job.recompute or "none")),
+        )
+        why = objection(layout, job)
+        if why:
+            raise FieldError("layout", why)
+        return layout
+
+
+def objection(layout: Layout, job: Job) -> str | None:
+    """Why one split cannot run the job, or None where it divides."""
+    model = job.transformer
+    tp, pp, dp = int(layout.tp), int(layout.pp), int(layout.dp)
+    ep, micro = int(layout.ep), int(layout.micro_batch)
+    if model.heads % tp:
+        return f"tp = {tp} does not divide {model.heads} heads."
+    if pp > model.layers:
+        return f"pp = {pp} exceeds {model.layers} layers."
+    if ep > 1 and (not model.experts or model.experts % ep):
+        return f"ep = {ep} does not divide {model.experts} experts."
+    if (tp * dp * int(layout.cp)) % ep:
+        return f"ep = {ep} does not divide tp · cp · dp."
+    if job.trains and (job.global_batch or 0) % (dp * micro):
+        return f"dp · micro_batch = {dp * micro} does not divide global_batch {job.global_batch}."
+    return None
+
+
+def stages_divide(model: Transformer, pp: int) -> bool:
+    """True where pp stages are equal, counting embedding and head as layers where they must be."""
+    return pp <= model.layers and (model.layers % pp == 0 or (model.layers + 2) % pp == 0)
+
+
+def divisors(number: int, limit: int) -> list[int]:
+    """Divisors of a number up to a limit, ascending."""
+    return [d for d in range(1, min(number, limit) + 1) if number % d == 0]
+
+
+@lru_cache(maxsize=256)
+def candidates(job: Job, gpus: int) -> Layout:
+    """Every training layout that divides the job over the GPUs, one row each; may have no rows.
+
+    tp divides the heads; pp the layers; cp the sequence; ep the experts; dp · micro_batch the
+    batch. Interleaving needs whole rounds of micro-batches; sharded weights and gradients (ZeRO 2
+    and 3) need one stage. Recompute is the innermost index.
+    """
+    rows = [row for split in _splits(job, gpus) for row in _schedules(job, *split)]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 8)
+    levels = (RECOMPUTE.index(job.recompute),) if job.recompute else (0, 1, 2)
+    columns = np.repeat(table, len(levels), axis=0).T
+    recompute = np.tile(np.array(levels, dtype=np.float64), len(table))
+    return Layout(**dict(zip(COLUMNS, (*columns, recompute), strict=True)))
+
+
+def _splits(job: Job, gpus: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """tp, pp, dp, cp, ep of every split that divides."""
+    model = job.transformer
+    cps = [
+        cp
+        for cp in (1, 2, 4, 8, 16, 32, MAX_CP)
+        if job.seq_len % (2 * cp) == 0 and job.seq_len // cp >= MIN_TOKENS_PER_CP_RANK
+    ] or [1]
+    for tp in divisors(model.heads, MAX_TP):
+        for cp in {1, *cps}:
+            if gpus % (tp * cp):
+                continue
+            for pp in divisors(gpus // (tp * cp), model.layers):
+                dp = gpus // (tp * cp * pp)
+                if not stages_divide(model, pp) or (job.global_batch or 0) % dp:
+                    continue
+                for ep in divisors(model.experts, MAX_EP) or [1]:
+                    if (tp * cp * dp) % ep == 0:
+                        yield tp, pp, dp, cp, ep
+
+
+def _schedules(
+    job: Job, tp: int, pp: int, dp: int, cp: int, ep: int
+) -> Iterator[tuple[int, int, int, int, int, int, int, int]]:
+    """The split with every micro-batch, interleave and ZeRO stage that goes with it."""
+    model = job.transformer
+    share = (job.global_batch or 0) // dp
+    limit = max(MAX_MICRO_BATCH_TOKENS // job.seq_len, 8)
+    micros = [job.micro_batch] if job.micro_batch else divisors(share, limit)
+    per_stage = model.layers // pp if model.layers % pp == 0 else (model.layers + 2) // pp
+    zeros = (0,) if dp * cp == 1 else (0, 1, 2, 3) if pp == 1 else (0, 1)
+    for micro in micros:
+        if share % micro:
+            continue
+        rounds = share // micro
+        interleaves = (
+            divisors(per_stage, MAX_VIRTUAL_STAGES) if pp > 1 and rounds % pp == 0 else [1]
+        )
+        for virtual in interleaves:
+            for zero in zeros:
+                yield tp, pp, dp, cp, ep, micro, virtual, zero

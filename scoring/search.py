@@ -1,0 +1,86 @@
+"""The fastest layout of a training job on a cluster: all candidates at once, a column each.
+
+Memory is costed first and once for all clusters with the same GPU memory; of the recompute levels
+of one split only the least that fits is kept, for less recompute is never slower. What is left is
+costed in one broadcast per cluster.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.hardware import Cluster
+from scoring.layout import RECOMPUTE, Layout, candidates
+from scoring.memory import training_memory
+from scoring.training import training_step
+from scoring.workload import Job
+
+BLOCK_ROWS = 16_384  # candidates costed at once: about 60 columns of 128 kB stay near the caches
+
+
+@lru_cache(maxsize=512)
+def fitting(job: Job, gpus: int, memory_bytes: float) -> Layout:
+    """Candidates that fit into a GPU's memory, each with the least recompute that does."""
+    rows = candidates(job, gpus)
+    if not len(rows):
+        return rows
+    total = np.asarray(training_memory(job, rows).total)
+    fits = total <= memory_bytes
+    levels = 1 if job.recompute else len(RECOMPUTE)
+    table = fits.reshape(-1, levels)
+    first = np.argmax(table, axis=1) + np.arange(len(table)) * levels
+    return rows.rows(first[table.any(axis=1)])
+
+
+@lru_cache(maxsize=512)
+def least_memory(job: Job, gpus: int) -> Layout | None:
+    """The candidate that needs the least memory, fitting or not; None where nothing divides."""
+    rows = candidates(job, gpus)
+    if not len(rows):
+        return None
+    return rows.row(int(np.argmin(np.asarray(training_memory(job, rows).total))))
+
+
+def step_times(cluster: Cluster, job: Job, rows: Layout) -> NDArray[np.float64]:
+    """Seconds of one step for each row, in blocks that bound the memory used."""
+    count = len(rows)
+    times = np.empty(count)
+    for start in range(0, count, BLOCK_ROWS):
+        block = rows.rows(np.arange(start, min(start + BLOCK_ROWS, count)))
+        times[start : start + BLOCK_ROWS] = training_step(cluster, job, block).total
+    return times
+
+
+def fastest_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[Layout]:
+    """The `top` fastest layouts that fit, best first; empty where none fits."""
+    if top == 1:
+        found = _fastest(cluster.bare(), job, gpus)
+        return [] if found is None else [found]
+    rows = fitting(job, gpus, cluster.gpu.memory_bytes)
+    if not len(rows):
+        return []
+    order = np.argsort(step_times(cluster, job, rows), kind="stable")[:top]
+    return [rows.row(int(index)) for index in order]
+
+
+@lru_cache(maxsize=8192)
+def _fastest(cluster: Cluster, job: Job, gpus: int) -> Layout | None:
+    rows = fitting(job, gpus, cluster.gpu.memory_bytes)
+    if not len(rows):
+        return None
+    return rows.row(int(np.argmin(step_times(cluster, job, rows))))
+
+
+def counts_up_to(cluster: Cluster, gpus: int) -> list[int]:
+    """GPU counts that one would rent, ascending: parts of a node, then whole nodes."""
+    node = cluster.gpu_count
+    parts = [count for count in range(1, node + 1) if node % count == 0]
+    nodes = [m * 2**k for k in range(24) for m in (1, 3)]
+    return sorted({c for c in (*parts, *(node * n for n in nodes), gpus) if c <= gpus})
+
+
+def smallest_count(cluster: Cluster, job: Job, gpus: int) -> int | None:
+    """The smallest GPU count, up to `gpus`, on which some layout of the job fits."""
+    memory = cluster.gpu.memory_bytes
+    return next((n for n in counts_up_to(cluster, gpus) if len(fitting(job, n, memory))), None)

@@ -1,0 +1,445 @@
+"""What is asked: a transformer, a job on it, and the flop and bytes that one step needs.
+
+A `Transformer` knows its parameters and flop; a `Job` says what is done with it: pre-training,
+LoRA fine-tuning, decoding, or a custom code of flop, bytes and messages. Sizes are counts, bytes
+and flop; nothing here knows about GPUs.
+
+References
+----------
+D. Narayanan et al., "Efficient large-scale language model training on GPU clusters using
+Megatron-LM," SC 2021. arXiv:2104.04473: parameters and flop of a dense transformer.
+V. Korthikanti et al., "Reducing activation recomputation in large transformer models," MLSys
+2023. arXiv:2205.05198: activations, model flop against hardware flop.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from scoring.collectives import KINDS as COLLECTIVE_KINDS
+from scoring.constants import SOFTWARE, data_file
+from scoring.fields import FieldError, Fields
+from scoring.gpus import PRECISIONS
+
+JOB_KINDS = ("train", "finetune_lora", "decode", "custom")
+SCALINGS = ("fixed", "volume", "surface")
+WEIGHT_BYTES = {"nvfp4": 0.5625, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "tf32": 4.0, "fp64": 8.0}
+SHAPE_FIELDS = (
+    "layers",
+    "hidden",
+    "ffn_hidden",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "v_head_dim",
+    "kv_width",
+    "q_rank",
+    "vocab",
+    "gated",
+    "experts",
+    "topk",
+    "moe_layers",
+    "dense_ffn_hidden",
+    "shared_ffn_hidden",
+    "tied_embeddings",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Transformer:
+    """A decoder, dense or a mixture of experts. Widths in elements."""
+
+    name: str
+    layers: int
+    hidden: int
+    ffn_hidden: int  # of one MLP; of one expert in a mixture
+    heads: int
+    kv_heads: int
+    head_dim: int
+    v_head_dim: int
+    vocab: int
+    gated: bool = False
+    experts: int = 0
+    topk: int = 0
+    moe_layers: int = 0
+    dense_ffn_hidden: int = 0  # of the layers that are not mixtures
+    shared_ffn_hidden: int = 0
+    kv_width: int = 0  # compressed attention: cached numbers per token and layer
+    q_rank: int = 0
+    tied_embeddings: bool = False
+
+    @property
+    def mlp_matrices(self) -> int:
+        """3 for a gated MLP, else 2."""
+        return 3 if self.gated else 2
+
+    @property
+    def dense_layers(self) -> int:
+        """Layers whose MLP is not a mixture."""
+        return self.layers - self.moe_layers
+
+    @property
+    def q_width(self) -> int:
+        """Queries of all heads. [elements per token]"""
+        return self.heads * self.head_dim
+
+    @property
+    def kv_cached(self) -> int:
+        """Numbers that one token leaves in the cache of one layer."""
+        return self.kv_width or self.kv_heads * (self.head_dim + self.v_head_dim)
+
+    @property
+    def attention_parameters(self) -> int:
+        """Weights of one layer's attention."""
+        out = self.heads * self.v_head_dim * self.hidden
+        if self.kv_width:  # multi-head latent attention: down and up projections
+            rotary = self.head_dim - self.v_head_dim
+            rank = self.kv_width - rotary
+            up = rank * self.heads * 2 * self.v_head_dim
+            queries = self.q_rank * (self.hidden + self.q_width)
+            return queries + self.hidden * self.kv_width + up + out
+        kv = self.kv_heads * (self.head_dim + self.v_head_dim)
+        return self.hidden * (self.q_width + kv) + out
+
+    @property
+    def dense_mlp_parameters(self) -> int:
+        """Weights of one dense layer's MLP."""
+        width = self.dense_ffn_hidden or self.ffn_hidden
+        return self.mlp_matrices * self.hidden * width
+
+    @property
+    def expert_parameters(self) -> int:
+        """Weights of one expert."""
+        return self.mlp_matrices * self.hidden * self.ffn_hidden
+
+    @property
+    def shared_parameters(self) -> int:
+        """Weights of one mixture layer that every token visits, router included."""
+        shared = self.mlp_matrices * self.hidden * self.shared_ffn_hidden
+        return shared + self.hidden * self.experts
+
+    @property
+    def embedding_parameters(self) -> int:
+        """Weights of the token embedding; the output projection has as many unless tied."""
+        return self.vocab * self.hidden
+
+    @property
+    def non_expert_parameters(self) -> int:
+        """All weights but those of routed experts."""
+        norms = 4 * self.hidden
+        embeddings = self.embedding_parameters * (1 if self.tied_embeddings else 2)
+        return (
+            self.layers * (self.attention_parameters + norms)
+            + self.dense_layers * self.dense_mlp_parameters
+            + self.moe_layers * self.shared_parameters
+            + embeddings
+        )
+
+    @property
+    def routed_parameters(self) -> int:
+        """Weights of all routed experts."""
+        return self.moe_layers * self.experts * self.expert_parameters
+
+    @property
+    def parameters(self) -> int:
+        """All weights."""
+        return self.non_expert_parameters + self.routed_parameters
+
+    @property
+    def active_parameters(self) -> int:
+        """Weights that one token meets in GEMMs: no embedding lookup."""
+        lookup = 0 if self.tied_embeddings else self.embedding_parameters
+        return (
+            self.non_expert_parameters
+            - lookup
+            - 4 * self.hidden * self.layers
+            + self.moe_layers * self.topk * self.expert_parameters
+        )
+
+    def forward_flop_per_token(self, seq_len: float) -> float:
+        """GEMM and causal attention flop of a forward pass, attention counted at half. [flop]
+
+        2 · active parameters + s · heads · (d + d_v) per layer; the usual 6 N + 6 L h s of a
+        training step is three times it.
+        """
+        attention = self.layers * seq_len * self.heads * (self.head_dim + self.v_head_dim)
+        return 2.0 * self.active_parameters + attention
+
+    @classmethod
+    def read(cls, f: Fields, name: str, base: Mapping[str, object]) -> "Transformer":
+        """The shape from the fields of a job, completed by a known model's; see `SHAPE_FIELDS`."""
+        given = {key: f.raw(key) for key in SHAPE_FIELDS}
+        shape = {**base, **{key: value for key, value in given.items() if value is not None}}
+        s = Fields(shape)
+        missing = [k for k in ("layers", "hidden", "heads", "vocab") if not s.has(k)]
+        if missing:
+            raise FieldError(missing[0], "must be given, or `model` must name a known shape.")
+        layers = s.whole("layers", 1, 10_000) or 1
+        hidden = s.whole("hidden", 1, 1_000_000) or 1
+        heads = s.whole("heads", 1, 10_000) or 1
+        ffn = s.whole("ffn_hidden", 1, 10_000_000) or 4 * hidden
+        experts = s.whole("experts", 0, 100_000) or 0
+        experts = 0 if experts == 1 else experts
+        topk = s.whole("topk", 0, 10_000) or 0
+        if experts and not 1 <= topk <= experts:
+            raise FieldError("topk", f"must be from 1 to {experts}, the number of experts.")
+        head_dim = s.whole("head_dim", 1, 65_536) or max(hidden // heads, 1)
+        kv_heads = s.whole("kv_heads", 1, 10_000) or heads
+        if heads % kv_heads:
+            raise FieldError("kv_heads", f"must divide heads ({heads}), not {kv_heads}.")
+        gated = s.truth("gated")
+        moe_layers = s.whole("moe_layers", 0, layers)
+        return cls(
+            name=name,
+            layers=layers,
+            hidden=hidden,
+            ffn_hidden=ffn,
+            heads=heads,
+            kv_heads=kv_heads,
+            head_dim=head_dim,
+            v_head_dim=s.whole("v_head_dim", 1, 65_536) or head_dim,
+            vocab=s.whole("vocab", 1, 10_000_000) or 1,
+            # Grouped queries came with gated MLPs in every public model that has them.
+            gated=kv_heads < heads if gated is None else gated,
+            experts=experts,
+            topk=topk if experts else 0,
+            moe_layers=0 if not experts else layers if moe_layers is None else moe_layers,
+            dense_ffn_hidden=s.whole("dense_ffn_hidden", 0, 10_000_000) or 0,
+            shared_ffn_hidden=s.whole("shared_ffn_hidden", 0, 10_000_000) or 0,
+            kv_width=s.whole("kv_width", 0, 1_000_000) or 0,
+            q_rank=s.whole("q_rank", 0, 1_000_000) or 0,
+            tied_embeddings=bool(s.truth("tied_embeddings")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a custom job sends each step: `count` times `bytes` per GPU on one GPU of a pair.
+
+    scaling: how `bytes`, given for one GPU that holds the whole problem, falls with n of them:
+    fixed, volume (1/n) or surface (n^(−2/3), the faces of a cube).
+    """
+
+    kind: str
+    bytes: float
+    count: float
+    scaling: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one step does. Fields that a kind of job has no use for stay at their defaults."""
+
+    name: str
+    kind: str
+    precision: str
+    model: Transformer | None = None
+    seq_len: int = 1  # train: tokens of a sequence; decode: context at each new token
+    global_batch: int | None = None  # sequences of a step; decode: in flight, None = as many as fit
+    micro_batch: int | None = None  # fixed by the user; None = searched
+    recompute: str | None = None
+    software: str = "megatron"
+    attention: str | None = None  # kernel generation; None = the software's
+    lora_rank: int = 0
+    expert_imbalance: float | None = None
+    prompt_len: int = 0
+    max_tpot_ms: float | None = None
+    flop: float = 0.0
+    hbm_bytes: float = 0.0
+    memory_gb: float = 0.0
+    messages: tuple[Message, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def transformer(self) -> Transformer:
+        """The model of a transformer job.
+
+        Raises
+        ------
+        TypeError
+            For a custom job, which has none.
+        """
+        if self.model is None:
+            raise TypeError(f"{self.name} is a {self.kind} job and has no transformer")
+        return self.model
+
+    @property
+    def trains(self) -> bool:
+        """True for pre-training and fine-tuning."""
+        return self.kind in ("train", "finetune_lora")
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of one training step."""
+        return float((self.global_batch or 0) * self.seq_len)
+
+    @property
+    def model_flop(self) -> float:
+        """Model flop of one step of all GPUs: no recompute, causal attention at half. [flop]
+
+        Three forward passes; LoRA has no gradients of frozen weights, so two.
+        """
+        if self.kind == "custom":
+            return self.flop
+        passes = {"train": 3.0, "finetune_lora": 2.0}[self.kind]
+        return passes * self.tokens * self.transformer.forward_flop_per_token(self.seq_len)
+
+    @property
+    def trainable_parameters(self) -> float:
+        """Weights that get a gradient: all, or LoRA's two thin matrices at each projection.
+
+        rank · (in + out) of the four attention projections of each layer, as MLPerf's LoRA.
+        """
+        model = self.transformer
+        if self.kind != "finetune_lora":
+            return float(model.parameters)
+        kv = model.kv_heads * model.head_dim
+        ends = 2 * (model.hidden + model.q_width) + 2 * (model.hidden + kv)
+        return float(self.lora_rank * ends * model.layers)
+
+    @classmethod
+    def from_fields(cls, given: Mapping[str, object], name: str = "job") -> "Job":
+        """A job from the names of measured rows and of jobs.toml; see `--example job`.
+
+        Parameters
+        ----------
+        given
+            kind (train, finetune_lora, decode, custom), then for a transformer: `model`, the slug
+            of a known shape, or its fields; seq_len, global_batch, micro_batch, precision,
+            activation_recompute, software, attention, lora_rank, expert_imbalance, prompt_len,
+            max_tpot_ms. For a custom job: flop, hbm_bytes, memory_gb of one step of the whole
+            problem, and messages.
+
+        Raises
+        ------
+        FieldError
+            Naming the field.
+        """
+        f = Fields(given)
+        kind = f.text("kind", JOB_KINDS) or "train"
+        precision = f.text("precision", PRECISIONS) or ("fp64" if kind == "custom" else "bf16")
+        f.text("title")
+        f.text("source")
+        if kind == "custom":
+            job = cls._custom(f, name, precision)
+        else:
+            job = cls._transformer(f, name, kind, precision)
+        f.finish()
+        return job
+
+    @classmethod
+    def _custom(cls, f: Fields, name: str, precision: str) -> "Job":
+        flop = f.number("flop", 0, 1e30)
+        moved = f.number("hbm_bytes", 0, 1e24)
+        if not flop and not moved:
+            raise FieldError("flop", "or hbm_bytes must be given and more than 0.")
+        listed = f.raw("messages") or []
+        if not isinstance(listed, list) or len(listed) > 100:
+            raise FieldError("messages", "must be a list of at most 100 tables.")
+        return cls(
+            name=name,
+            kind="custom",
+            precision=precision,
+            flop=flop or 0.0,
+            hbm_bytes=moved or 0.0,
+            memory_gb=f.number("memory_gb", 0, 1e9) or 0.0,
+            messages=tuple(_message(item, index) for index, item in enumerate(listed)),
+        )
+
+    @classmethod
+    def _transformer(cls, f: Fields, name: str, kind: str, precision: str) -> "Job":
+        slug = f.text("model", _shapes())
+        model = Transformer.read(f, slug or name, _shape_fields(slug) if slug else {})
+        seq_len = f.whole("seq_len", 1, 100_000_000)
+        if seq_len is None:
+            raise FieldError("seq_len", "must be given.")
+        batch = f.whole("global_batch", 1, 100_000_000)
+        if batch is None and kind != "decode":
+            raise FieldError("global_batch", "must be given.")
+        micro = f.whole("micro_batch", 1, 1_000_000)
+        if micro and batch and batch % micro:
+            raise FieldError("micro_batch", f"must divide global_batch ({batch}), not {micro}.")
+        rank = f.whole("lora_rank", 1, 65_536)
+        return cls(
+            name=name,
+            kind=kind,
+            precision=precision,
+            model=model,
+            seq_len=seq_len,
+            global_batch=batch,
+            micro_batch=micro,
+            recompute=f.text("activation_recompute", ("none", "selective", "full")),
+            software=f.text("software", SOFTWARE) or "megatron",
+            attention=f.text("attention", ("none", "flash1", "flash2", "flash3")),
+            lora_rank=(rank or 16) if kind == "finetune_lora" else 0,
+            expert_imbalance=f.number("expert_imbalance", 1, 100),
+            prompt_len=f.whole("prompt_len", 0, 100_000_000) or 0,
+            max_tpot_ms=f.number("max_tpot_ms", 0.001, 1e6),
+        )
+
+
+def _message(given: object, index: int) -> Message:
+    if not isinstance(given, Mapping):
+        raise FieldError(f"messages[{index}]", "must be a table of kind, bytes, count, scaling.")
+    f = Fields(given, where=f"messages[{index}]")
+    kind = f.text("kind", COLLECTIVE_KINDS)
+    size = f.number("bytes", 0, 1e18)
+    if kind is None or size is None:
+        raise FieldError(f.name("kind" if kind is None else "bytes"), "must be given.")
+    count = f.number("count", 0, 1e9)
+    scaling = f.text("scaling", SCALINGS) or "fixed"
+    f.finish()
+    return Message(kind, size, 1.0 if count is None else count, scaling)
+
+
+@cache
+def _shapes() -> Mapping[str, Mapping[str, object]]:
+    return data_file("transformers.toml")
+
+
+def _shape_fields(slug: str) -> Mapping[str, object]:
+    return {k: v for k, v in _shapes()[slug].items() if k in SHAPE_FIELDS}
+
+
+def shape(slug: str) -> Transformer:
+    """The public model of a slug of transformers.toml."""
+    return Transformer.read(Fields({}), slug, _shape_fields(slug))
+
+
+def known_shape(title: str) -> str | None:
+    """The slug of the public model that a measured row names, or None."""
+    wanted = title.split(" (", maxsplit=1)[0].lower()
+    for slug, table in _shapes().items():
+        aliases = table.get("aliases", [])
+        names = [slug, *aliases] if isinstance(aliases, list) else [slug]
+        if wanted in [name.lower() for name in names]:
+            return slug
+    return None
+
+
+@cache
+def _reference() -> Mapping[str, Mapping[str, object]]:
+    return data_file("jobs.toml")
+
+
+def jobs() -> tuple[str, ...]:
+    """Slugs of the reference jobs."""
+    return tuple(_reference())
+
+
+def job_fields(slug: str) -> Mapping[str, object]:
+    """The fields of a reference job, as a job file would hold them.
+
+    Raises
+    ------
+    FieldError
+        For `job`, when there is no such slug.
+    """
+    known = Fields({"job": slug}).text("job", _reference())
+    return _reference()[known or ""]
+
+
+@cache
+def job(slug: str) -> Job:
+    """A reference job by its slug, as `gpt3-175b-pretrain`."""
+    return Job.from_fields(job_fields(slug), name=slug)
