@@ -15,9 +15,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from catalog.ledger import describe
 from catalog.records import OfferRecord, Rejected
 from scrapers.fields import BadField, Row, Unfit, read_json
+from scrapers.lines import offer_line
 from scrapers.listing import Document, Provider, Unreadable
 from scrapers.normalise import Rate, offers
 from scrapers.registry import PROVIDERS, UnknownProvider, provider_module
@@ -58,7 +58,7 @@ def _lines(asked: argparse.Namespace) -> Iterator[dict[str, object]]:
     if asked.file is None:
         raise Unreadable("a FILE is needed, or --text and a text")
     if asked.text:
-        return iter([read_text(asked.slug, asked.file)])
+        return read_text(asked.slug, asked.file)
     return iter(_parsed(asked.slug, asked.file))
 
 
@@ -86,7 +86,7 @@ def _parsed(slug: str, file: str) -> list[dict[str, object]]:
 def _line(row: OfferRecord | Rejected) -> dict[str, object]:
     if isinstance(row, Rejected):
         return {"kind": "rejected", "reason": row.reason, "where": row.where}
-    return {"kind": "offer"} | describe(row) | {"stale": None}
+    return offer_line(row)
 
 
 def _body(file: str) -> bytes:

@@ -1,5 +1,148 @@
-"""stub"""
+"""A listing as people paste it, read honestly: what the words say, what we know of the type, why.
+
+A text is somebody's copy, so what it says is `stated`: the bundled facts of a known instance type
+speak before it, and the text fills what they leave open. `text_readers` has a reader for each
+kind of wording.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import cache
+
+from catalog.facts import DATA, read
+from catalog.records import Basis, Fact, OfferRecord, PriceModel, Value
+from scrapers.lines import offer_line
+from scrapers.listing import Unreadable
+from scrapers.quantities import fold
+from scrapers.text_readers import READERS, Reading
+
+SOURCE = "the listing's own text"
+SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+LONGEST = 20_000
 
 
-def read_text(slug: str, text: str) -> dict[str, object]:
-    return {}
+def read_text(slug: str, text: str) -> Iterator[dict[str, object]]:
+    """An offer with every key and `why`, for each listing in the text.
+
+    Raises
+    ------
+    Unreadable
+        No text, or a slug that is none.
+    """
+    slug = slug.lower()
+    if not SLUG.fullmatch(slug):
+        raise Unreadable(f"{slug[:40]!r} is not a provider's slug")
+    if not text.strip() or len(text) > LONGEST:
+        raise Unreadable(f"a listing of 1 to {LONGEST} characters is needed")
+    plain = fold(re.sub(r"<br ?/?>", " | ", text, flags=re.IGNORECASE))
+    seller = _seller(slug, plain)
+    for instance, words in _listings(seller, plain):
+        yield _offer(_read(seller, instance, words))
+
+
+# --- One listing, or several ------------------------------------------------------------------
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,80}")
+
+
+def _listings(slug: str, text: str) -> list[tuple[str, str]]:
+    """Each instance type we know with the words up to the next; else the whole text as one."""
+    known = {name.lower(): name for name in _types().get(slug, {})}
+    words: dict[str, int] = {}
+    for match in _NAME.finditer(text):
+        words.setdefault(match[0].rstrip(".").lower(), match.start())
+    # a name of several words ("gpu-h100-sxm 8gpu-128vcpu") may stand apart
+    found = [
+        (name, words[key.split()[0]])
+        for key, name in known.items()
+        if all(word in words for word in key.split())
+    ]
+    found.sort(key=lambda pair: pair[1])
+    if not found:
+        return [(_first_name(text), text)]
+    starts = [0] + [start for _, start in found[1:]] + [len(text)]
+    return [(name, text[starts[n] : starts[n + 1]]) for n, (name, _) in enumerate(found)]
+
+
+def _first_name(text: str) -> str:
+    """The first word that is built like a type's name, else the text's beginning."""
+    stated = re.search(r'"?instance_type"?: ?"?([A-Za-z0-9._-]{2,80})', text)
+    if stated:
+        return stated[1]
+    for match in _NAME.finditer(text.split("|", maxsplit=1)[0]):
+        if all(re.search(sign, match[0]) for sign in ("[0-9]", "[A-Za-z]", "[._-]")):
+            return match[0]
+    return text.split("|", maxsplit=1)[0].strip()[:60]
+
+
+@cache
+def _types() -> dict[str, dict[str, list[Fact]]]:
+    """What the bundled catalog knows: by provider, by the type's name."""
+    types: dict[str, dict[str, list[Fact]]] = {}
+    for fact in read(DATA / "instances.csv"):
+        provider, _, name = fact.subject.partition("/")
+        types.setdefault(provider, {}).setdefault(name, []).append(fact)
+    return types
+
+
+def _bundled(reading: Reading) -> list[Fact]:
+    return _types().get(reading.provider, {}).get(reading.instance, [])
+
+
+def _seller(slug: str, text: str) -> str:
+    """The slug; or, of one that sells nothing we know, the provider whose type the text names."""
+    if slug in _types():
+        return slug
+    words = {match[0].rstrip(".").lower() for match in _NAME.finditer(text)}
+    for provider, types in _types().items():
+        if any(
+            name.lower() in words for name in types if re.search(r"[0-9].*[._-]|[._-].*[0-9]", name)
+        ):
+            return provider
+    return slug
+
+
+def _read(slug: str, instance: str, text: str) -> Reading:
+    parts = tuple(part.strip() for part in re.split(r"[|;\n]", text) if part.strip())
+    known = instance in _types().get(slug, {})
+    reading = Reading(slug, instance, text, parts, known)
+    for reader in READERS:
+        reader(reading)
+    return reading
+
+
+def _offer(reading: Reading) -> dict[str, object]:
+    today = datetime.now(UTC)
+    facts = [_fact(reading, name, value, today.date()) for name, value in reading.said.items()]
+    bundled = _bundled(reading)
+    if bundled:
+        reading.why.append(
+            f"{reading.instance} is known: its {len(bundled)} bundled facts speak before the text"
+        )
+    candidates = reading.gpu.candidates if reading.gpu else ()
+    record = OfferRecord(
+        provider=reading.provider,
+        instance_type=reading.instance,
+        price_model=PriceModel.ON_DEMAND,
+        collected_at=today,
+        source_url=SOURCE,
+        facts=tuple(facts),
+        gpu_candidates=() if any(f.attribute == "gpu" and f.value for f in bundled) else candidates,
+        native_amount=_price(reading),
+        native_currency="USD" if _price(reading) else None,
+        usd_per_hour=_price(reading),
+        warnings=tuple(reading.warnings),
+    )
+    return offer_line(record, bundled) | {"why": reading.why}
+
+
+def _fact(reading: Reading, name: str, value: Value, day: date) -> Fact:
+    subject = f"{reading.provider}/{reading.instance}"
+    return Fact(subject, name, value, Basis.STATED, SOURCE, day)
+
+
+def _price(reading: Reading) -> Decimal | None:
+    found = re.search(r"\$ ?([0-9]{1,4}(?:\.[0-9]{1,6})?)(?:/h(?:ou)?r?)?", reading.text)
+    return Decimal(found[1]) if found and Decimal(found[1]) else None
