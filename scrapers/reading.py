@@ -1,0 +1,109 @@
+"""Parsing and cleaning in a child process: a payload that kills the parser kills nobody else.
+
+The child caps its own memory and CPU time, reads the documents from stdin and answers on stdout;
+both ends are this file. It has no database and no network to spoil.
+"""
+
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from catalog.records import Normalised
+from scrapers.bundle import unpack
+from scrapers.fields import Unreadable
+from scrapers.listing import Document
+from scrapers.normalise import Rate, offers
+from scrapers.registry import provider_module
+
+MEMORY = 2 * 2**30  # [B] of address space
+CPU_SECONDS = 120
+SECONDS = 150.0
+ROOT = Path(__file__).parent.parent
+NOTHING = {b"", b"[]", b"{}", b"null"}
+
+
+class ParserDied(Exception):
+    """The child was killed, ran out of memory or of time."""
+
+
+Answer = tuple[str, bytes, datetime]  # url, body, fetched_at of a document: what a pipe can carry
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one child is asked: the documents of one run."""
+
+    slug: str
+    answers: Sequence[Answer]
+    rates: Mapping[str, Rate]
+    collected_at: datetime | None = None
+    from_file: bool = False  # the one document may be a bundle with its context
+
+
+def read(task: Task) -> Normalised:
+    """What the documents come to.
+
+    Raises
+    ------
+    Unreadable
+        A document cannot be read at all.
+    ParserDied
+        In one sentence, why.
+    """
+    if all(body.strip() in NOTHING for _, body, _ in task.answers):
+        return Normalised()  # an empty list, for the gates to judge
+    try:
+        child = subprocess.run(
+            [sys.executable, "-c", "from scrapers.reading import main; main()"],
+            cwd=ROOT,
+            input=pickle.dumps(task),
+            stdout=subprocess.PIPE,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ParserDied(f"The parser took longer than {SECONDS:.0f} s.") from None
+    if child.returncode:
+        raise ParserDied(_last_words(child.returncode))
+    result = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
+    if isinstance(result, str):
+        raise Unreadable(result)
+    return result  # type: ignore[no-any-return]
+
+
+def _last_words(code: int) -> str:
+    if code < 0:
+        return f"The parser was killed ({signal.Signals(-code).name})."
+    return f"The parser failed with code {code}: its memory, or a fault of ours; the log says."
+
+
+def answer(task: Task) -> Normalised | str:
+    """What the child answers: the offers, or why there are none."""
+    documents: Sequence[Document] = [Document(*answer) for answer in task.answers]
+    rates, at = dict(task.rates), task.collected_at
+    try:
+        if task.from_file:
+            bundle = unpack(documents[0])
+            documents, at = bundle.documents, bundle.collected_at or at
+            rates |= bundle.rates
+        return offers(provider_module(task.slug).PROVIDER, documents, rates, at)
+    except Unreadable as problem:
+        return str(problem)
+
+
+def main() -> None:
+    """The child's whole life."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a parser prints goes to the log
+    task = pickle.load(sys.stdin.buffer)  # noqa: S301 -- our own parent's
+    with out:
+        out.write(pickle.dumps(answer(task)))

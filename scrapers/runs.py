@@ -1,0 +1,262 @@
+"""One run of the first arrow, from fetch to publication, whoever starts it.
+
+Each step leaves its trace in Postgres before the next begins: the lease, the run, its payloads,
+then offers and state in one transaction. A run that dies between two steps is buried and begun
+again; nothing of it is published twice or by halves.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.db import DatabaseError, connection
+from django.db.models import Max
+from django.db.models.functions import Now
+
+from catalog import payloads
+from catalog.ingest import Fenced, finish, publish
+from catalog.models import Rate as RateRow
+from catalog.models import RunState, ScrapeRun
+from scrapers import leases
+from scrapers.fields import Unreadable
+from scrapers.http import FetchFailed, Http, TryLater, stand_ins_from
+from scrapers.leases import Held, Keeper
+from scrapers.listing import Document
+from scrapers.normalise import Rate
+from scrapers.reading import ParserDied, Task, read
+from scrapers.registry import provider_module
+
+Say = Callable[[str], None]
+log = logging.getLogger(__name__)
+
+
+class Busy(Exception):
+    """Another person is scraping the same provider."""
+
+
+class NotHeld(Exception):
+    """A run that cannot be approved, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to, as `scrape --json` prints it."""
+
+    provider: str
+    run: str
+    state: str
+    rows_in: int
+    accepted: int
+    quarantined: int
+    ignored: int
+    new: int
+    changed: int
+    ended: int
+    unchanged: int
+    reason: str
+    seconds: float
+
+    def as_dict(self) -> dict[str, object]:
+        """In the order of the fields."""
+        return asdict(self)
+
+
+def _summary(run: ScrapeRun, began: float) -> Summary:
+    return Summary(
+        run.provider_id,
+        str(run.pk),
+        str(run.state),
+        run.rows_in,
+        run.accepted,
+        run.quarantined,
+        run.ignored,
+        run.offers_new,
+        run.offers_changed,
+        run.offers_ended,
+        run.offers_unchanged,
+        run.reason,
+        round(time.monotonic() - began, 3),
+    )
+
+
+def _quiet(_line: str) -> None:
+    pass
+
+
+# --- Three ways to begin ----------------------------------------------------------------------
+
+
+def scrape_due(slug: str) -> Summary | None:
+    """Fetch and publish a provider that is due; None when it is not, or another has it."""
+    held = leases.take(slug)
+    return _live(held, _quiet) if held else None
+
+
+def scrape_now(slug: str, say: Say = _quiet) -> Summary:
+    """Fetch and publish a provider because a person asks for it."""
+    return _live(_by_hand(slug), say)
+
+
+def _live(held: Held, say: Say) -> Summary:
+    began = time.monotonic()
+    run = _begin(held, live=True)
+    with Keeper(held), _accounted(run, held) as outcome:
+        documents = list(_fetch(held.slug, say))
+        _carry(run, held, documents, None, say)
+        outcome.append(leases.done)
+    return _summary(run, began)
+
+
+def scrape_file(
+    slug: str, body: bytes, collected_at: datetime | None = None, say: Say = _quiet
+) -> Summary:
+    """Publish what a file holds, as if it had been fetched. Read again, it is no newer.
+
+    Raises
+    ------
+    Unreadable
+        Its run says so too, and keeps the payload.
+    """
+    began, held = time.monotonic(), _by_hand(slug)
+    at = collected_at or payloads.first_read(body) or _database_now()
+    run = _begin(held, live=False)
+    document = Document(provider_module(slug).PROVIDER.source, body, at)
+    with Keeper(held), _accounted(run, held):
+        _carry(run, held, [document], at, say)
+    return _summary(run, began)
+
+
+def approve(slug: str, run_id: UUID, say: Say = _quiet) -> Summary:
+    """Publish the very payload of a held run; once, since it is held no longer then.
+
+    Raises
+    ------
+    NotHeld
+    """
+    began = time.monotonic()
+    run = ScrapeRun.objects.filter(pk=run_id, provider=slug).first()
+    if run is None:
+        raise NotHeld(f"{slug} has no run {run_id}.")
+    if run.state != RunState.HELD:
+        raise NotHeld(f"Run {run_id} is {run.state}, not held: there is nothing to approve.")
+    held = _by_hand(slug)
+    answers = [(d.url, d.body, d.fetched_at) for d in payloads.documents(run)]
+    at = None if run.live else run.collected_at
+    try:
+        with Keeper(held):
+            say("reading")
+            normalised = read(Task(slug, answers, rates(), at, from_file=not run.live))
+            say("publishing")
+            run.approved_at = _database_now()
+            publish(run, normalised, held.epoch, approved=True)
+    finally:
+        leases.give_back(held)
+    return _summary(run, began)
+
+
+def _by_hand(slug: str) -> Held:
+    leases.register([provider_module(slug).PROVIDER])
+    held = leases.take_by_hand(slug)
+    if held is None:
+        raise Busy(f"Another person is scraping {slug} now.")
+    return held
+
+
+# --- The steps --------------------------------------------------------------------------------
+
+
+def _begin(held: Held, *, live: bool) -> ScrapeRun:
+    run = ScrapeRun(
+        provider_id=held.slug, epoch=held.epoch, attempt=held.attempt, live=live, started_at=Now()
+    )
+    run.save(force_insert=True)
+    run.refresh_from_db()
+    return run
+
+
+def _fetch(slug: str, say: Say) -> Iterator[Document]:
+    """The provider's answers, dated by the database's clock whatever ours says."""
+    skew = _database_now() - datetime.now(UTC)
+    off = abs(skew) > timedelta(seconds=2)
+    with Http(stand_ins=stand_ins_from(os.environ)) as http:
+        for number, document in enumerate(provider_module(slug).fetch(http), 1):
+            say(f"fetched {number} {'answer' if number == 1 else 'answers'}")
+            at = document.fetched_at + skew if off else document.fetched_at
+            yield replace(document, fetched_at=at)
+
+
+def _carry(
+    run: ScrapeRun, held: Held, documents: list[Document], at: datetime | None, say: Say
+) -> None:
+    """Keep, read and publish."""
+    run.collected_at = at or max((d.fetched_at for d in documents), default=run.started_at)
+    run.save(update_fields=["collected_at"])
+    say("keeping the payload")
+    payloads.keep(run, documents)
+    say("reading")
+    answers = [(d.url, d.body, d.fetched_at) for d in documents]
+    normalised = read(Task(held.slug, answers, rates(), at, from_file=not run.live))
+    run.collected_at = max((o.collected_at for o in normalised.offers), default=run.collected_at)
+    say("publishing")
+    publish(run, normalised, held.epoch)
+
+
+Outcome = list[Callable[[Held], None]]
+
+
+@contextmanager
+def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
+    """However the block ends, the run says so, and the lease goes back by what it appended.
+
+    A program error is a failed run too, and is raised on: the log has the trace.
+    """
+    outcome: Outcome = []
+    after: Callable[[Held], None] = leases.failed if run.live else leases.give_back
+    try:
+        yield outcome
+        after = outcome[0] if outcome else after
+    except Fenced as problem:
+        run.refresh_from_db()
+        run.reason = run.reason or str(problem)
+    except TryLater as problem:
+        finish(run, RunState.FAILED, _sentence(problem))
+        seconds = problem.after
+        after = lambda lease: leases.later(lease, seconds)  # noqa: E731
+    except (FetchFailed, ParserDied) as problem:
+        finish(run, RunState.FAILED, _sentence(problem))
+    except Unreadable as problem:
+        finish(run, RunState.FAILED, _sentence(problem))
+        if not run.live:
+            raise
+    except DatabaseError as problem:
+        finish(run, RunState.FAILED, f"The database refused: {_sentence(problem)}")
+    except Exception as problem:
+        finish(run, RunState.FAILED, f"A fault of ours: {type(problem).__name__}: {problem}")
+        log.exception("run %s of %s", run.pk, run.provider_id)
+        raise
+    finally:
+        after(held)
+
+
+def _sentence(problem: Exception) -> str:
+    return str(problem).strip().split("\n", maxsplit=1)[0][:500]
+
+
+def rates() -> dict[str, Rate]:
+    """The newest rate of each currency."""
+    newest = RateRow.objects.values("currency").annotate(newest=Max("day"))
+    days = {row["currency"]: row["newest"] for row in newest}
+    rows: Iterable[RateRow] = RateRow.objects.all()
+    return {r.currency: Rate(r.usd_per_unit, r.day) for r in rows if days[r.currency] == r.day}
+
+
+def _database_now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("select clock_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+    return now

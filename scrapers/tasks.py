@@ -1,0 +1,35 @@
+"""What Celery runs. Each is thin, safe to run twice, and loses nothing with its message.
+
+Messages are only wake-ups: `tick` asks Postgres what is due, and sends again what was lost.
+"""
+
+from celery import shared_task
+
+from catalog.retention import forget
+from scrapers import leases, runs
+from scrapers.registry import PROVIDERS
+
+TICK_SECONDS = 15.0
+EXPIRES_SECONDS = 30.0
+
+
+@shared_task(name="scrapers.tick")  # type: ignore[untyped-decorator]
+def tick() -> None:
+    """End what was lost, and wake a worker for each provider that is due."""
+    leases.register(PROVIDERS.values())
+    leases.bury()
+    for slug in leases.due():
+        scrape.apply_async((slug,), expires=EXPIRES_SECONDS)
+
+
+@shared_task(name="scrapers.scrape")  # type: ignore[untyped-decorator]
+def scrape(slug: str) -> None:
+    """The whole first arrow for one provider; nothing when it is not due or another has it."""
+    if slug in PROVIDERS:
+        runs.scrape_due(slug)
+
+
+@shared_task(name="scrapers.retain")  # type: ignore[untyped-decorator]
+def retain() -> None:
+    """Let go of payloads and quarantined rows that are past their time."""
+    forget()
