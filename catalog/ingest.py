@@ -68,7 +68,7 @@ def publish(
     """
     sieved = sieve(normalised)
     with transaction.atomic(), connection.cursor() as cursor:
-        _own(cursor, run, epoch)
+        _own(cursor, run, epoch, RunState.HELD if approved else RunState.RUNNING)
         _lock_catalog(cursor)
         _account(run, normalised, sieved)
         stage_offers(cursor, sieved.offers)
@@ -79,13 +79,12 @@ def publish(
     return run
 
 
-def _own(cursor: CursorWrapper, run: ScrapeRun, epoch: int) -> None:
+def _own(cursor: CursorWrapper, run: ScrapeRun, epoch: int, state: RunState) -> None:
     """Hold the lease until the commit, or refuse. A run that has ended never runs again."""
     # Waiting for another list to be published is no fault.
     cursor.execute("set local lock_timeout = '30s'")
     held = Lease.objects.select_for_update().filter(provider=run.provider_id, epoch=epoch)
-    running = ScrapeRun.objects.filter(pk=run.pk, state=RunState.RUNNING)
-    if not held.exists() or not running.exists():
+    if not held.exists() or not ScrapeRun.objects.filter(pk=run.pk, state=state).exists():
         raise Fenced(f"Another worker has taken over {run.provider_id}; nothing was written.")
 
 
@@ -99,6 +98,7 @@ def _account(run: ScrapeRun, normalised: Normalised, sieved: Sieved) -> None:
     run.quarantined = len(sieved.rejected)
     run.ignored = normalised.ignored.total()
     run.rows_in = run.accepted + run.quarantined + run.ignored
+    run.quarantine.all().delete()  # of the time when it was held
     payloads = list(run.documents.values_list("payload_id", "url"))
     QuarantinedRow.objects.bulk_create(
         QuarantinedRow(

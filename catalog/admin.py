@@ -1,0 +1,87 @@
+"""The admin: everything to look at; what only ingest may write, to look at alone."""
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from catalog import models
+
+if TYPE_CHECKING:  # the stubs' class takes a model, Django's own does not
+    ModelAdmin = admin.ModelAdmin[Model]
+else:
+    ModelAdmin = admin.ModelAdmin
+
+
+class ReadOnly(ModelAdmin):
+    """Written by ingest and by nobody else."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
+
+class Payload(ReadOnly):
+    """The bytes stay where they are."""
+
+    exclude = ("body",)
+    list_display = ("sha256", "url", "size", "fetched_at")
+
+
+class Run(ReadOnly):
+    """What became of each scrape."""
+
+    list_display = ("id", "provider", "state", "started_at", "rows_in", "quarantined", "reason")
+    list_filter = ("state", "live", "provider")
+    exclude = ("payloads",)
+
+
+class OfferAdmin(ReadOnly):
+    """What can be rented."""
+
+    list_display = ("id", "instance_type", "region", "price_model", "usd_per_hour", "ended_at")
+    list_select_related = ("instance_type",)
+    search_fields = ("instance_type__name", "instance_type__provider__slug")
+
+
+class PriceAdmin(ReadOnly):
+    """The history of prices."""
+
+    list_display = ("id", "offer_id", "native_amount", "native_currency", "valid_from", "valid_to")
+
+
+class FactAdmin(ReadOnly):
+    """Statements, the withdrawn ones too."""
+
+    list_display = ("subject", "attribute", "value", "basis", "checked", "superseded_at")
+    list_filter = ("basis", "origin")
+    search_fields = ("subject", "source")
+
+
+class LeaseAdmin(ModelAdmin):
+    """A person may make a provider due, or close its breaker."""
+
+    list_display = ("provider", "owner", "due_at", "attempts", "failures", "breaker_until")
+    readonly_fields = ("provider", "epoch", "owner", "expires_at")
+
+
+admin.site.register(models.RawPayload, Payload)
+admin.site.register(models.ScrapeRun, Run)
+admin.site.register(models.Offer, OfferAdmin)
+admin.site.register(models.Price, PriceAdmin)
+admin.site.register(models.Fact, FactAdmin)
+admin.site.register(models.Lease, LeaseAdmin)
+admin.site.register(
+    [models.QuarantinedRow, models.CatalogVersion, models.Estimate, models.Fabric], ReadOnly
+)
+admin.site.register([models.InstanceType, models.Gpu, models.Rate, models.Workload], ReadOnly)
+admin.site.register([models.Provider, models.Region, models.Country])
