@@ -147,6 +147,8 @@ def test_only_gpus_that_always_carry_their_links_have_a_link_rate() -> None:
         ("l40s-pcie-48gb", "bf16_tflops", Decimal("362.05")),
         ("l4-pcie-24gb", "bf16_tflops", 121),
         ("a10g-pcie-24gb", "bf16_tflops", 70),  # 125 is the A10
+        ("rtx5090-pcie-32gb", "bf16_tflops", 210),  # 419 is sparse, or FP16 accumulate
+        ("rtx4090-pcie-24gb", "bf16_tflops", Decimal("165.2")),
     ],
 )
 def test_a_gpu_has_its_dense_one_way_figures(slug: str, attribute: str, value: Decimal) -> None:
@@ -346,6 +348,7 @@ def test_disputes_are_the_ones_that_the_sources_really_have() -> None:
         ("runpod/Instant Cluster: B200", {"fabric": None, "fabric_gbits_per_s": 3200}),
         ("tencent/HCCPNV5", {"gpu": "h800-sxm5-80gb", "scale_up_pair_gbytes_per_s": 200}),
         ("sakura/SAKURAONE (dedicated)", {"fabric": "roce", "fabric_gbits_per_s": 3200}),
+        ("verda/8H100.80S.176V", {"scale_up": "nvswitch", "fabric": None}),  # nobody says
         (
             "abci/rt_HF",
             {"gpu": "h200-sxm5-141gb", "fabric": "infiniband", "fabric_gbits_per_s": 1600},
