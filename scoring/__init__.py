@@ -1,0 +1,65 @@
+"""The cost model: what a job costs on a cluster, from links and kernels up. numpy and Python only.
+
+Read it in this order; each module uses only those above it.
+
+    units         SI, and one arithmetic for a number and for a column of numbers
+    fields        reading a mapping from outside; the one exception of the package
+    constants     the calibrated constants of constants.toml, typed
+    gpus          a GPU: memory and peaks (gpus.toml)
+    hardware      a cluster: nodes, domains, fabric (clusters.toml); unknown facts and their reach
+    collectives   what moving bytes costs: base + steps·hop + x + √(ramp·steps·x)
+    kernels       what computing costs: flop / (peak · efficiency of the shape)
+    workload      a transformer, a job (transformers.toml, jobs.toml): flop, bytes, messages
+    layout        every split of a job over GPUs that divides
+    memory        what one GPU must hold, by term
+    compute       what a training step computes on one GPU
+    traffic       what it sends, and how much of it shows
+    training      the time of a training step, by term
+    search        the fastest layout that fits, all candidates at once
+    decode        the time of an output token; serving layouts
+    custom        codes of flop, bytes and messages
+    answers       an estimate, or why it does not fit; dollars
+    estimate      the questions: estimate, best, search, rank
+    measured      rows of published measurements as questions to the model
+    validation    errors over many rows
+    cli           python -m scoring
+
+Symbols: T tokens of a micro-batch, h hidden, f inner width, a heads, L layers, V vocabulary, n
+ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
+"""
+
+from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
+from scoring.constants import MODEL_VERSION
+from scoring.estimate import best, estimate, rank, search, whole_nodes
+from scoring.fields import FieldError
+from scoring.gpus import Gpu, gpu, gpus
+from scoring.hardware import Cluster, cluster, cluster_fields, clusters
+from scoring.layout import Layout
+from scoring.workload import Job, Transformer, job, job_fields, jobs
+
+__all__ = [
+    "MODEL_VERSION",
+    "Cluster",
+    "DoesNotFit",
+    "Estimate",
+    "FieldError",
+    "Gpu",
+    "Job",
+    "Layout",
+    "Transformer",
+    "best",
+    "cluster",
+    "cluster_fields",
+    "clusters",
+    "estimate",
+    "gpu",
+    "gpus",
+    "job",
+    "job_fields",
+    "jobs",
+    "rank",
+    "search",
+    "usd_lost_to_waiting_per_hour",
+    "usd_per_mtoken",
+    "whole_nodes",
+]

@@ -65,19 +65,20 @@ class Group:
     domains: Value
 
 
-def group(cluster: Cluster, ranks: Value, stride: Value = 1.0) -> Group:
+def group(cluster: Cluster, ranks: Value, stride: Value = 1.0, *, alone: bool = False) -> Group:
     """The group of `ranks` GPUs that stand `stride` apart in the cluster's order.
 
     Ranks fill a domain first: a tensor-parallel group has stride 1, a data-parallel group stands
-    tp · cp apart. A group that does not divide a domain leaves the rest of it (rack-aligned).
+    tp · cp apart. Many such groups lie side by side, unless it is `alone`: then it starts at the
+    edge of an island and straddles none.
     """
     ranks = maximum(ranks, 1.0)
-    fast = _whole_share(cluster.domain_gpus, ranks, stride)
-    near = _whole_share(cluster.near_gpus, ranks, stride)
+    fast = _whole_share(cluster.domain_gpus, ranks, stride, alone=alone)
+    near = _whole_share(cluster.near_gpus, ranks, stride, alone=alone)
     return Group(ranks, fast, near, ceil(ranks / near - 1e-9))
 
 
-def _whole_share(island: int, ranks: Value, stride: Value) -> Value:
+def _whole_share(island: int, ranks: Value, stride: Value, *, alone: bool) -> Value:
     """Ranks of the group on one island, in equal parts, so that rings stay regular.
 
     Groups that do not tile a node straddle two: 12 ranks on nodes of 8 sit 8 + 4 and 4 + 8, so
@@ -85,7 +86,7 @@ def _whole_share(island: int, ranks: Value, stride: Value) -> Value:
     """
     span = ranks * stride
     inside = maximum(minimum((island + 1e-9) / stride // 1.0, ranks), 1.0)
-    if island <= STRADDLE_MAX_ISLAND:
+    if island <= STRADDLE_MAX_ISLAND and not alone:
         common = greatest_common_divisor(span, island)
         tiled = (span >= island * ranks) | (common == span) | (common == island)
         inside = where(tiled, inside, maximum(common / stride // 1.0, 1.0))
@@ -146,14 +147,14 @@ def _ring(cluster: Cluster, g: Group, passes: float, size: Value) -> Value:
     """`passes` trips of size·(n−1)/n around the ring of a group. [s]"""
     base, hop, ramp = _inner_link(cluster)
     many = g.domains > 1
-    fabric_ramp = max(ramp, cluster.fabric_link.ramp_us * MICRO)
     steps = passes * (g.ranks - 1)
     crossings = where(many, passes * (g.domains - 1), 0.0)
     latency = (steps - crossings) * hop * where(
         many, NETWORK.ring_hop_factor, 1.0
     ) + crossings * cluster.hop_s
     x = steps / g.ranks * size / ring_rate(cluster, g)
-    return base + latency + x + sqrt(where(many, fabric_ramp, ramp) * steps * x)
+    pace = (steps - crossings) * ramp + crossings * cluster.fabric_link.ramp_us * MICRO
+    return base + latency + x + sqrt(pace * x)
 
 
 # ------------------------------------------------------------------ algorithms
@@ -186,11 +187,10 @@ def tree_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
         return NEVER
     base, hop, ramp = _inner_link(cluster)
     depth = 2.0 * log2(maximum(g.domains, 1.0))
-    steps = 2.0 * (g.near - 1) + depth
     latency = 2.0 * (g.near - 1) * hop + depth * cluster.hop_s
     x = 2.0 * size / (TREE_EFFICIENCY * ring_rate(cluster, g))
-    pace = where(g.domains > 1, max(ramp, cluster.fabric_link.ramp_us * MICRO), ramp)
-    return base + latency + x + sqrt(pace * steps * x)
+    pace = 2.0 * (g.near - 1) * ramp + depth * cluster.fabric_link.ramp_us * MICRO
+    return base + latency + x + sqrt(pace * x)
 
 
 def nvls_rate(cluster: Cluster, fast: Value) -> Value:

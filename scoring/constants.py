@@ -39,6 +39,8 @@ class Kernels:
     gemm_m_half: float
     gemm_n_half: float
     gemm_k_half: float
+    tile: float
+    misaligned_factor: float
     attention_s_half: float
     memory_efficiency: float
     optimizer_memory_efficiency: float
@@ -112,7 +114,7 @@ class Training:
     elementwise_backward: float
     softmax_reads: float
     logit_bytes: float
-    selective_op_share: float
+    selective_passes: float
     optimizer_bytes: float
     fsdp_overlap_loss: float
     jitter_per_doubling: float

@@ -11,7 +11,7 @@ from scoring.collectives import collective_time, group
 from scoring.constants import TRAINING
 from scoring.hardware import Cluster
 from scoring.kernels import gemm_flop_per_s, stream_bytes_per_s
-from scoring.training import Traffic
+from scoring.traffic import Traffic
 from scoring.units import GIGA, Value, log2, maximum
 from scoring.workload import Job, Message
 

@@ -24,7 +24,7 @@ from scoring.hardware import Cluster
 from scoring.kernels import attention_flop_per_s, gemm_flop_per_s, stream_bytes_per_s
 from scoring.layout import MAX_EP, MAX_TP, Layout, divisors, stages_divide
 from scoring.memory import BF16, MemoryTerms
-from scoring.training import Traffic
+from scoring.traffic import Traffic
 from scoring.units import GIGA, MICRO, Value, ceil, maximum, minimum, where
 from scoring.workload import WEIGHT_BYTES, Job
 

@@ -9,14 +9,14 @@ is as fixed; decoding serves as many sequences as fit), each with its best layou
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from scoring.answers import DoesNotFit, Estimate
 from scoring.collectives import bus_bytes_per_s, fastest_algorithm
-from scoring.constants import INTERVAL, MODEL_VERSION
+from scoring.constants import INTERVAL
 from scoring.custom import custom_bytes_per_gpu, custom_step
 from scoring.decode import (
     decode_candidates,
@@ -31,8 +31,9 @@ from scoring.hardware import Cluster
 from scoring.layout import Layout, candidates
 from scoring.memory import MemoryTerms, training_memory
 from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
-from scoring.training import Traffic, training_step
-from scoring.units import GIGA, SECONDS_PER_HOUR, TERA, Value
+from scoring.traffic import Traffic
+from scoring.training import training_step
+from scoring.units import GIGA, TERA, Value
 from scoring.workload import Job
 
 LIMITS = {
@@ -55,154 +56,6 @@ WAITING = (
     "exposed_cp_s",
 )
 MAX_GPUS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a job does on a cluster. Seconds, tokens per second, bytes in GB; fields as in JSON."""
-
-    cluster: str
-    job: str
-    kind: str
-    gpus: int
-    nodes: int
-    layout: Layout
-    step_time_s: float
-    tokens_per_s: float | None
-    model_tflops_per_gpu: float
-    mfu: float
-    precision: str
-    memory_gb_per_gpu: float
-    memory: str
-    time: dict[str, float]
-    exposed_share: float
-    scaling_efficiency: float
-    scaling: str
-    fabric_efficiency: float
-    limited_by: str
-    low_s: float
-    high_s: float
-    collectives: tuple[dict[str, Any], ...] = field(default=(), repr=False)
-    assumptions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    tpot_ms: float | None = None
-    ttft_ms: float | None = None
-    usd_per_hour: float | None = None  # of all nodes together
-
-    fits = True
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def tokens_per_s_per_gpu(self) -> float | None:
-        """Tokens per second of one GPU; None for a job without tokens."""
-        return None if self.tokens_per_s is None else self.tokens_per_s / self.gpus
-
-    @property
-    def usd_per_mtoken(self) -> float | None:
-        """Dollars for a million tokens at the cluster's price; None without price or tokens."""
-        return usd_per_mtoken(self.usd_per_hour, self.tokens_per_s)
-
-    @property
-    def usd_lost_to_waiting_per_hour(self) -> float | None:
-        """Dollars an hour paid while GPUs wait for messages or for the pipeline."""
-        return usd_lost_to_waiting_per_hour(self.usd_per_hour, self.exposed_share)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values under the public names."""
-        decoding = {"tpot_ms": self.tpot_ms, "ttft_ms": self.ttft_ms}
-        return {
-            "model_version": MODEL_VERSION,
-            "cluster": self.cluster,
-            "job": self.job,
-            "gpus": self.gpus,
-            "nodes": self.nodes,
-            "step_time_s": self.step_time_s,
-            "tokens_per_s": self.tokens_per_s,
-            "tokens_per_s_per_gpu": self.tokens_per_s_per_gpu,
-            "model_tflops_per_gpu": self.model_tflops_per_gpu,
-            "mfu": self.mfu,
-            "precision": self.precision,
-            "memory_gb_per_gpu": self.memory_gb_per_gpu,
-            "memory": self.memory,
-            "fits": True,
-            "reasons": [],
-            "layout": self.layout.as_json(),
-            "time": self.time,
-            "exposed_share": self.exposed_share,
-            "scaling_efficiency": self.scaling_efficiency,
-            "scaling": self.scaling,
-            "fabric_efficiency": self.fabric_efficiency,
-            "limited_by": self.limited_by,
-            "collectives": list(self.collectives),
-            "interval": {"low": self.low_s, "high": self.high_s, "of": "step_time_s"},
-            "assumptions": list(self.assumptions),
-            "warnings": list(self.warnings),
-            "usd_per_hour": self.usd_per_hour,
-            "usd_per_mtoken": self.usd_per_mtoken,
-            "usd_lost_to_waiting_per_hour": self.usd_lost_to_waiting_per_hour,
-            **(decoding if self.kind == "decode" else {}),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class DoesNotFit:
-    """Why a job cannot run on a number of GPUs of a cluster, in sentences."""
-
-    cluster: str
-    job: str
-    gpus: int
-    reasons: tuple[str, ...]
-    assumptions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    fits = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; every key of an estimate is there, null where there is no answer."""
-        absent = dict.fromkeys(
-            (
-                "step_time_s",
-                "tokens_per_s",
-                "tokens_per_s_per_gpu",
-                "model_tflops_per_gpu",
-                "mfu",
-                "memory_gb_per_gpu",
-                "layout",
-                "time",
-                "exposed_share",
-                "scaling_efficiency",
-                "fabric_efficiency",
-                "limited_by",
-                "interval",
-            )
-        )
-        return {
-            "model_version": MODEL_VERSION,
-            "cluster": self.cluster,
-            "job": self.job,
-            "gpus": self.gpus,
-            **absent,
-            "collectives": [],
-            "fits": False,
-            "reasons": list(self.reasons),
-            "assumptions": list(self.assumptions),
-            "warnings": list(self.warnings),
-        }
-
-
-# ------------------------------------------------------------------ dollars
-
-
-def usd_per_mtoken(usd_per_hour: float | None, tokens: float | None) -> float | None:
-    """Dollars for 10⁶ tokens, from dollars an hour and tokens a second; None where unknown."""
-    if usd_per_hour is None or not tokens:
-        return None
-    return usd_per_hour / SECONDS_PER_HOUR / tokens * 1e6
-
-
-def usd_lost_to_waiting_per_hour(usd_per_hour: float | None, share: float) -> float | None:
-    """Dollars an hour times the share of it that is exposed communication and bubble."""
-    return None if usd_per_hour is None else usd_per_hour * share
 
 
 # ------------------------------------------------------------------ the public questions
@@ -230,7 +83,7 @@ def estimate(
     refused = _refused(cluster, gpus)
     if refused:
         return DoesNotFit(cluster.name, job.name, gpus, refused, cluster.assumptions)
-    chosen = layout or next(iter(_layouts(cluster, job, gpus, 1)), None)
+    chosen = layout or next(iter(find_layouts(cluster, job, gpus, 1)), None)
     if chosen is None or not _fits(cluster, job, chosen):
         return _does_not_fit(cluster, job, gpus, chosen)
     return _filled(cluster, job, gpus, chosen, searched=layout is None)
@@ -245,7 +98,7 @@ def search(cluster: Cluster, job: Job, gpus: int, top: int = 10) -> list[Estimat
     """Estimates of the best layouts, best first; empty where none fits."""
     if _refused(cluster, gpus):
         return []
-    found = _layouts(cluster, job, gpus, top)
+    found = find_layouts(cluster, job, gpus, top)
     return [_filled(cluster, job, gpus, layout, searched=True) for layout in found]
 
 
@@ -319,7 +172,7 @@ def _refused(cluster: Cluster, gpus: int) -> tuple[str, ...]:
     return ()
 
 
-def _layouts(cluster: Cluster, job: Job, gpus: int, top: int) -> list[Layout]:
+def find_layouts(cluster: Cluster, job: Job, gpus: int, top: int) -> list[Layout]:
     if job.kind == "custom":
         return [Layout(dp=float(gpus))]
     if job.kind == "decode":
@@ -342,6 +195,7 @@ def _fits(cluster: Cluster, job: Job, layout: Layout) -> bool:
 
 def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) -> DoesNotFit:
     reasons = []
+    given = layout is not None
     if layout is None and job.trains:
         layout = least_memory(job, gpus)
         if layout is None:
@@ -356,10 +210,11 @@ def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) 
             layout = rows.row(int(np.argmin(total)))
         else:
             reasons.append(f"no split of {job.name} divides over {gpus} GPUs")
+    fixed = "as asked" if given else "the least"
     if layout is not None:
         split = ", ".join(f"{k} {v}" for k, v in layout.as_json().items() if v not in (1, 0))
         memory = _memory(cluster, job, layout).sentence(cluster.gpu)
-        reasons.append(f"{memory} (the least, with {split or 'one GPU'})")
+        reasons.append(f"{memory} ({fixed}, with {split or 'one GPU'})")
     return DoesNotFit(
         cluster.name, job.name, gpus, tuple(reasons), cluster.assumptions, cluster.warnings
     )
@@ -527,7 +382,7 @@ def _rate(job: Job, layout: Layout, seconds: float) -> float:
 
 @lru_cache(maxsize=8192)
 def _best_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
-    found = _layouts(cluster, job, gpus, 1)
+    found = find_layouts(cluster, job, gpus, 1)
     return _rate(job, found[0], _seconds(cluster, job, found[0])) if found else None
 
 
@@ -546,5 +401,5 @@ def _smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
 
 
 def _holds(cluster: Cluster, job: Job, gpus: int) -> bool:
-    found = _layouts(cluster, job, gpus, 1)
+    found = find_layouts(cluster, job, gpus, 1)
     return bool(found) and _fits(cluster, job, found[0])

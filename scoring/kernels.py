@@ -6,7 +6,7 @@ and falls off for small shapes, or its bytes over a share of the memory's rate.
 
 from scoring.constants import KERNELS
 from scoring.gpus import Gpu
-from scoring.units import Value
+from scoring.units import Value, where
 
 
 def gemm_flop_per_s(gpu: Gpu, precision: str) -> float:
@@ -21,6 +21,15 @@ def padded_product(k: Value, n: Value) -> Value:
     From K N (1 + k_half/K)(1 + n_half/N), the measured fall of efficiency for narrow matrices.
     """
     return (k + KERNELS.gemm_k_half) * (n + KERNELS.gemm_n_half)
+
+
+def misaligned(width: Value) -> Value:
+    """Time of a product whose local width is no multiple of 64, over one that is. [1]
+
+    Tensor cores work on tiles; bigscience measured 94 against 120 TFLOP/s for a hidden size of
+    14,400 against 13,824 at tp 8, all else equal (chronicles-prequel.md).
+    """
+    return where(width % KERNELS.tile == 0, 1.0, KERNELS.misaligned_factor)
 
 
 def padded_rows(m: Value) -> Value:

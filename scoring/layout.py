@@ -110,9 +110,13 @@ class Layout:
         f.finish()
         inner = (value["tp"] or 1) * (value["pp"] or 1) * (value["cp"] or 1)
         dp = value["dp"] or max(gpus // inner, 1)
+        if job.kind == "custom":
+            raise FieldError("layout", "has no meaning for a custom job.")
         if inner * dp != gpus:
             raise FieldError("layout", f"tp · pp · cp · dp is {inner * dp}, not {gpus} GPUs.")
-        micro = value["micro_batch"] or job.micro_batch or 1
+        groups = dp * (value["pp"] or 1)
+        in_flight = -(-(job.global_batch or 1) // groups) if job.kind == "decode" else 1
+        micro = value["micro_batch"] or job.micro_batch or in_flight
         zero = value["zero_stage"]
         layout = cls(
             tp=float(value["tp"] or 1),

@@ -67,8 +67,8 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
     weights, experts = local_parameters(job, layout)
     share = trainable_share(job)
     gradient = SOFTWARE[job.software].gradient_bytes
-    ranks = _group(layout, layout.shard_ranks)
-    expert_ranks = _group(layout, layout.expert_shard_ranks)
+    ranks = zero_ranks(layout, layout.shard_ranks)
+    expert_ranks = zero_ranks(layout, layout.expert_shard_ranks)
 
     def sharded(stage: float, bytes_each: float) -> Value:
         """Both kinds of parameters, each divided by its own group from a ZeRO stage on."""
@@ -121,7 +121,8 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
 
     Per token: 10 h at the norms and residuals, queries, keys, values and their output, and the
     MLP's inner width; divided by tp but for the first where there is no sequence parallelism.
-    Unfused attention keeps 5 a s more; full recompute keeps the input alone.
+    Unfused attention keeps 5 a s more, which selective recompute drops; with fused attention it
+    drops what norms and activations put out (4 h and an inner width). Full keeps the input alone.
     """
     model = job.transformer
     software = SOFTWARE[job.software]
@@ -132,8 +133,11 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     routed = 4.0 * model.topk * model.hidden * model.moe_layers / model.layers
     kept = 10.0 * model.hidden / spread + (heads + inner + routed) / layout.tp
     if (job.attention or software.attention) == "none":
-        scores = 5.0 * model.heads * job.seq_len / layout.tp
-        kept = kept + where(layout.recompute < 1, scores, 0.0)
+        droppable: Value = 5.0 * model.heads * job.seq_len / layout.tp
+        kept = kept + droppable
+    else:
+        droppable = 4.0 * model.hidden / spread + BF16 * mean_ffn_width(job) / layout.tp
+    kept = kept - where(layout.recompute >= 1, droppable, 0.0)
     bare = BF16 * model.hidden / spread
     return tokens * where(layout.recompute >= 2, bare, kept)
 
@@ -161,5 +165,6 @@ def _activations(job: Job, layout: Layout) -> tuple[Value, Value]:
     return one * maximum(held, 1.0) + moment, one + moment
 
 
-def _group(layout: Layout, ranks: Value) -> Value:
+def zero_ranks(layout: Layout, ranks: Value) -> Value:
+    """Ranks that share sharded states: the whole group, or zero_group of it."""
     return minimum(ranks, layout.zero_group) if layout.zero_group else ranks

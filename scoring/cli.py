@@ -1,0 +1,310 @@
+"""The command line: estimate, search, collective, validate.
+
+Exit 0 with an answer, 1 where the job does not fit (the reasons are the answer), 2 for bad input:
+then one sentence on stderr names the field, and nothing else is printed.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from scoring.answers import DoesNotFit, Estimate
+from scoring.collectives import ALGORITHMS, KINDS, NEVER, bus_bytes_per_s, group
+from scoring.estimate import estimate, find_layouts, layouts_considered
+from scoring.estimate import search as search_layouts
+from scoring.fields import FieldError, Fields, read_file
+from scoring.hardware import Cluster, cluster_fields, clusters
+from scoring.layout import Layout
+from scoring.units import GIGA
+from scoring.validation import validate
+from scoring.workload import Job, job_fields, jobs
+
+OK, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaint is one sentence, raised instead of printed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the arguments."""
+        raise FieldError("arguments", f"{message} (see --help).")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        return _run(arguments)
+    except FieldError as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _run(arguments: Sequence[str]) -> int:
+    options = _parser().parse_args(arguments)
+    example = getattr(options, "example", None)
+    if example:
+        print(json.dumps(_example(example), indent=2, ensure_ascii=False))
+        return OK
+    commands = {
+        "estimate": _estimate,
+        "search": _search,
+        "collective": _collective,
+        "validate": _validate,
+    }
+    return commands[options.command](options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="python -m scoring",
+        description="What a job costs on a GPU cluster: time, memory, layout, and what is lost.",
+        epilog=f"clusters: {', '.join(clusters())}. jobs: {', '.join(jobs())}.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    for name, words in (
+        ("estimate", "one cluster, one job: the best layout, or the one given"),
+        ("search", "the best layouts, best first"),
+    ):
+        command = commands.add_parser(name, help=words, description=words)
+        _add_cluster(command)
+        counts = command.add_mutually_exclusive_group()
+        counts.add_argument("--nodes", metavar="N", help="whole nodes")
+        counts.add_argument("--gpus", metavar="N", help="GPUs: part of a node, or whole nodes")
+        command.add_argument("--job", metavar="FILE|SLUG", help="JSON or TOML, or a slug")
+        command.add_argument("--example", choices=("cluster", "job"), help="print a complete file")
+        if name == "estimate":
+            command.add_argument("--layout", help="tp=8,pp=2,dp=4,... instead of a search")
+        else:
+            command.add_argument("--top", metavar="N", default="10", help="how many layouts")
+            command.add_argument("--timing", action="store_true", help="time of the search")
+    words = "time, algorithm and bus bandwidth of one collective"
+    command = commands.add_parser("collective", help=words, description=words)
+    command.add_argument("kind", metavar="|".join(KINDS))
+    _add_cluster(command)
+    command.add_argument("--ranks", metavar="N")
+    command.add_argument("--bytes", metavar="N", help="buffer as nccl-tests counts it")
+    command.add_argument("--example", choices=("cluster", "job"), help="print a complete file")
+    words = "the model against measured rows"
+    command = commands.add_parser("validate", help=words, description=words)
+    command.add_argument("file", metavar="FILE.csv")
+    command.add_argument("--json", action="store_true")
+    return parser
+
+
+def _add_cluster(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--cluster", metavar="FILE|SLUG", help="JSON or TOML, or a slug")
+    command.add_argument("--json", action="store_true", help="every figure, as JSON")
+
+
+# ------------------------------------------------------------------ inputs
+
+
+def _example(kind: str) -> Mapping[str, object]:
+    """A complete file: a reference with the fields that it leaves to defaults written out."""
+    if kind == "cluster":
+        more = {
+            "pcie_generation": 5,
+            "pcie_p2p": "yes",
+            "oversubscription": 1,
+            "max_gpus_on_one_fabric": 16384,
+            "usd_per_hour": 31.6,
+        }
+        return {**cluster_fields("dgx-h100-ndr"), **more}
+    written = {k: v for k, v in job_fields("llama3-70b-pretrain").items() if k != "model"}
+    shape = {
+        "layers": 80,
+        "hidden": 8192,
+        "ffn_hidden": 28672,
+        "heads": 64,
+        "kv_heads": 8,
+        "vocab": 128256,
+        "gated": True,
+        "experts": 0,
+        "topk": 0,
+    }
+    return {**written, **shape, "micro_batch": 1, "activation_recompute": "none"}
+
+
+def _read_cluster(options: argparse.Namespace) -> Cluster:
+    given = _required(options.cluster, "cluster")
+    if given in clusters():
+        return Cluster.from_fields(cluster_fields(given), name=given)
+    path = _path(given, "cluster", clusters())
+    return Cluster.from_fields(read_file(path), name=path.stem)
+
+
+def _read_job(options: argparse.Namespace) -> Job:
+    given = _required(options.job, "job")
+    if given in jobs():
+        return Job.from_fields(job_fields(given), name=given)
+    path = _path(given, "job", jobs())
+    return Job.from_fields(read_file(path), name=path.stem)
+
+
+def _path(given: str, field: str, slugs: Sequence[str]) -> Path:
+    """The file that is meant; a word that is neither a file nor a slug is told the slugs."""
+    path = Path(given)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if not is_file:
+        Fields({field: given}).text(field, slugs)
+    return path
+
+
+def _required(given: str | None, field: str) -> str:
+    if not given:
+        raise FieldError(field, f"must be given (--{field}).")
+    return given
+
+
+def _whole(given: str | None, field: str, high: int) -> int:
+    value = Fields({field: _required(given, field)}).whole(field, 1, high)
+    return value or 1
+
+
+def _gpus(options: argparse.Namespace, cluster: Cluster) -> int:
+    if options.nodes is not None:
+        return _whole(options.nodes, "nodes", 1_000_000) * cluster.gpu_count
+    if options.gpus is not None:
+        return _whole(options.gpus, "gpus", 1_000_000)
+    raise FieldError("gpus", "or nodes must be given (--gpus N or --nodes N).")
+
+
+# ------------------------------------------------------------------ commands
+
+
+def _estimate(options: argparse.Namespace) -> int:
+    cluster, job = _read_cluster(options), _read_job(options)
+    gpus = _gpus(options, cluster)
+    layout = Layout.parse(options.layout, job, gpus) if options.layout else None
+    answer = estimate(cluster, job, gpus, layout)
+    _print(answer.to_json() if options.json else None, [_words(answer)])
+    return OK if answer.fits else DOES_NOT_FIT
+
+
+def _search(options: argparse.Namespace) -> int:
+    cluster, job = _read_cluster(options), _read_job(options)
+    gpus, top = _gpus(options, cluster), _whole(options.top, "top", 1000)
+    start = time.perf_counter()
+    find_layouts(cluster, job, gpus, top)
+    took = time.perf_counter() - start
+    found = search_layouts(cluster, job, gpus, top)
+    best = found[0] if found else estimate(cluster, job, gpus)
+    answer = {**best.to_json(), "results": [one.to_json() for one in found]}
+    lines = [_words(one) for one in found] or [_words(best)]
+    if options.timing:
+        timing = {"search_s": took, "layouts": layouts_considered(job, gpus)}
+        answer["timing"] = timing
+        lines.append(f"{timing['layouts']} layouts in {took:.3f} s")
+    _print(answer if options.json else None, lines)
+    return OK if found else DOES_NOT_FIT
+
+
+def _collective(options: argparse.Namespace) -> int:
+    kind = Fields({"kind": options.kind}).text("kind", KINDS) or ""
+    cluster = _read_cluster(options)
+    ranks = _whole(options.ranks, "ranks", 1_000_000)
+    size = Fields({"bytes": _required(options.bytes, "bytes")}).number("bytes", 0, 1e18) or 0.0
+    if cluster.fabric == "none" and ranks > cluster.near_gpus:
+        raise FieldError("ranks", f"no fabric joins more than {cluster.near_gpus} GPUs.")
+    g = group(cluster, float(ranks), alone=True)
+    times = {name: float(cost(cluster, size, g)) for name, cost in ALGORITHMS[kind].items()}
+    legal = {name: took for name, took in times.items() if took < NEVER}
+    algorithm = min(legal, key=lambda name: legal[name]) if ranks > 1 else "none"
+    took = legal[algorithm] if ranks > 1 else 0.0
+    answer = {
+        "cluster": cluster.name,
+        "kind": kind,
+        "algorithm": algorithm,
+        "bytes": size,
+        "ranks": ranks,
+        "time_s": took,
+        "bus_gbytes_per_s": bus_bytes_per_s(kind, size, ranks, took) / GIGA,
+        "algorithms": legal if ranks > 1 else {},
+        "assumptions": list(cluster.assumptions),
+        "warnings": list(cluster.warnings),
+    }
+    words = (
+        f"{kind} of {size:g} B over {ranks} ranks of {cluster.name}: {took * 1e6:.1f} us by "
+        f"{algorithm}, bus bandwidth {answer['bus_gbytes_per_s']:.1f} GB/s"
+    )
+    _print(answer if options.json else None, [words])
+    return OK
+
+
+def _validate(options: argparse.Namespace) -> int:
+    report = validate(Path(options.file))
+    if options.json:
+        _print(report, [])
+        return OK
+    lines = [f"all: {_figures(report['summary'])}"]
+    lines += [f"{g['by']} {g['group']}: {_figures(g)}" for g in report["groups"]]
+    reasons: dict[str, int] = {}
+    for row in report["skipped"]:
+        reasons[row["reason"]] = reasons.get(row["reason"], 0) + 1
+    lines.append(f"not predicted: {len(report['skipped'])}")
+    lines += [f"  {count} × {reason}" for reason, count in sorted(reasons.items())]
+    _print(None, lines)
+    return OK
+
+
+def _figures(s: Mapping[str, Any]) -> str:
+    if not s["n"]:
+        return "no rows"
+    tau = "" if s["kendall_tau"] is None else f", τ {s['kendall_tau']:.2f}"
+    return (
+        f"n {s['n']}, median |error| {s['median_abs_error']:.1%}, p90 {s['p90_abs_error']:.1%}, "
+        f"worst {s['worst']:+.1%}, bias {s['bias']:+.1%}{tau}"
+    )
+
+
+# ------------------------------------------------------------------ output
+
+
+def _print(answer: Mapping[str, Any] | None, lines: Sequence[str]) -> None:
+    """The answer as JSON, or the lines where there is none."""
+    text = "\n".join(lines)
+    if answer is not None:
+        text = json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
+    print(text, flush=True)
+
+
+def _words(answer: Estimate | DoesNotFit) -> str:
+    """An estimate as a paragraph: what, how, where the time goes, how sure."""
+    head = f"{answer.job} on {answer.gpus} GPUs of {answer.cluster}"
+    if isinstance(answer, DoesNotFit):
+        return f"{head}: does not fit.\n  " + "\n  ".join(answer.reasons)
+    layout = answer.layout.as_json()
+    split = ", ".join(f"{name} {value}" for name, value in layout.items())
+    shares = sorted(answer.time.items(), key=lambda item: -item[1])
+    where = ", ".join(
+        f"{name.removesuffix('_s').replace('_', ' ')} {seconds / answer.step_time_s:.1%}"
+        for name, seconds in shares
+        if seconds > 5e-4 * answer.step_time_s
+    )
+    tokens = answer.tokens_per_s_per_gpu
+    rate = "" if tokens is None else f", {tokens:,.0f} tokens/s/GPU"
+    low, high = f"{answer.low_s:.4g}", f"{answer.high_s:.4g}"
+    speed = f"{answer.step_time_s:.4g} s a step ({low} to {high}){rate}"
+    scaling = f"scaling efficiency {answer.scaling_efficiency:.2f} ({answer.scaling})"
+    return "\n  ".join(
+        [
+            f"{head}: {speed}, MFU {answer.mfu:.1%} of {answer.precision}",
+            f"layout: {split}",
+            f"time: {where}; limited by {answer.limited_by}",
+            f"memory: {answer.memory}",
+            f"{scaling}, fabric efficiency {answer.fabric_efficiency:.2f}",
+            *(f"assumed: {note}" for note in answer.assumptions),
+            *(f"warning: {note}" for note in answer.warnings),
+        ]
+    )

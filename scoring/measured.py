@@ -1,0 +1,475 @@
+"""One row of published measurements as a question to the model, and the model's value for it.
+
+A prediction reads the columns of shape, run and machine; never the row's id, its source or its
+result. Where the layout, the micro-batch or the recompute is not stated, the model's best (or the
+framework's habit) stands in and the prediction says that it was assumed.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from scoring.collectives import KINDS, bus_bytes_per_s, collective_time, group
+from scoring.constants import SOFTWARE
+from scoring.decode import decode_memory, prefill_time, token_time, tokens_per_s
+from scoring.fields import FieldError
+from scoring.gpus import gpus
+from scoring.hardware import Cluster
+from scoring.layout import RECOMPUTE, Layout, divisors
+from scoring.memory import training_memory
+from scoring.search import fastest_layouts
+from scoring.training import training_step
+from scoring.units import GIGA, TERA
+from scoring.workload import Job, Transformer, known_shape, shape
+
+RAN_ANYWAY = 1.15
+RATES = ("tokens/s/GPU", "samples/s", "TFLOP/s/GPU", "MFU%")
+
+
+class CannotPredict(Exception):
+    """Why a row has no prediction; one short reason, so that reasons can be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A value in the row's own metric, whether it is a rate, and whether something was assumed."""
+
+    value: float
+    is_rate: bool
+    assumed: bool
+    kind: str
+
+
+def predict(row: Mapping[str, str]) -> Prediction:
+    """The model's value in the row's own metric.
+
+    Raises
+    ------
+    CannotPredict
+        With the reason, one of a closed list.
+    FieldError
+        For a column that holds what it cannot.
+    """
+    kinds = {"train": _train, "infer": _infer, "nccl": _nccl}
+    kind = row.get("kind", "")
+    if kind not in kinds:
+        raise CannotPredict("kind is not train, infer or nccl")
+    return kinds[kind](row)
+
+
+def _train(row: Mapping[str, str]) -> Prediction:
+    metric = row["metric_name"]
+    if metric == "time_to_train_min":
+        raise CannotPredict("time to train: samples to converge are not stated")
+    if metric not in (*RATES, "step_time_s"):
+        raise CannotPredict(f"metric {metric} is not modelled")
+    count = int(number(row, "num_gpus") or 0)
+    if not count:
+        raise CannotPredict("GPU count not stated")
+    cluster = _cluster(row)
+    job, assumed = _training_job(row)
+    layout, guessed = _training_layout(row, cluster, job, count)
+    assumed = assumed or guessed
+    seconds = float(training_step(cluster, job, layout).total)
+    if metric == "step_time_s":
+        return Prediction(seconds, is_rate=False, assumed=assumed, kind="train")
+    if metric == "tokens/s/GPU":
+        value = job.tokens / seconds / count
+    elif metric == "samples/s":
+        value = (job.global_batch or 0) / seconds
+    else:
+        flop = job.model_flop
+        if "HARDWARE" in row.get("extra", ""):
+            flop = _hardware_flop(job)
+        per_gpu = flop / seconds / count
+        precision = cluster.gpu.precision(job.precision)
+        peak = cluster.gpu.flop_per_s["bf16" if precision != "fp8" else precision]
+        value = per_gpu / TERA if metric == "TFLOP/s/GPU" else 100.0 * per_gpu / peak
+    return Prediction(value, is_rate=True, assumed=assumed, kind="train")
+
+
+def _hardware_flop(job: Job) -> float:
+    """96 B s l h² (1 + s/6h + V/16lh): four passes, unmasked attention; arXiv:2104.04473, eq. 3."""
+    m, s = job.transformer, job.seq_len
+    inner = 1.0 + s / (6.0 * m.hidden) + m.vocab / (16.0 * m.layers * m.hidden)
+    return 96.0 * (job.global_batch or 0) * s * m.layers * float(m.hidden) ** 2 * inner
+
+
+def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
+    batch = number(row, "global_batch")
+    micro = number(row, "micro_batch")
+    dp = number(row, "dp")
+    assumed = False
+    if not batch:
+        if not (micro and dp):
+            raise CannotPredict("batch not stated")
+        batch = micro * dp  # no gradient accumulation is mentioned
+        assumed = True
+    precision, stated = _precision(row)
+    task = row.get("model_name", "") + row.get("extra", "")
+    kind = "finetune_lora" if "lora" in task.lower() else "train"
+    software = _software(row)
+    recompute, known = _recompute(row, software)
+    seq_len = number(row, "seq_len")
+    if not seq_len:
+        raise CannotPredict("sequence length not stated")
+    job = Job(
+        name="row",
+        kind=kind,
+        precision=precision,
+        model=_shape(row),
+        seq_len=int(seq_len),
+        global_batch=int(batch),
+        micro_batch=int(micro) if micro else None,
+        recompute=recompute,
+        software=software,
+        lora_rank=16 if kind == "finetune_lora" else 0,
+        expert_imbalance=1.0 if "force-balanced" in row.get("extra", "") else None,
+    )
+    return job, assumed or not stated or not known
+
+
+def _training_layout(
+    row: Mapping[str, str], cluster: Cluster, job: Job, count: int
+) -> tuple[Layout, bool]:
+    """The stated layout, completed by the best that the model finds; True where it had to guess."""
+    stated = {name: number(row, name) for name in ("tp", "pp", "cp", "ep", "dp", "vp")}
+    zero = _zero_stage(row.get("fsdp_zero_stage", ""))
+    group_ranks = _zero_group(row.get("fsdp_zero_stage", ""))
+    micro = job.micro_batch
+    guessed = micro is None or stated["tp"] is None or stated["pp"] is None
+    if stated["tp"] is None or stated["pp"] is None:
+        rows = fastest_layouts(cluster, replace(job, recompute=None), count)
+        if not rows:
+            raise CannotPredict("layout not stated, and none that divides fits")
+        return rows[0], True
+    tp, pp, cp = stated["tp"], stated["pp"], stated["cp"] or 1.0
+    dp = max(float(count // int(tp * pp * cp)), 1.0)
+    share = (job.global_batch or 1) / dp
+    if share < 1:  # MLPerf counts dp without cp in some submissions
+        dp, cp = float(job.global_batch or 1), count / (tp * pp * (job.global_batch or 1))
+        share = 1.0
+    sizes = (1.0, 2.0, 4.0, 8.0) if micro is None else (float(micro),)
+    word = job.recompute
+    levels = (0.0, 1.0, 2.0) if word is None else (float(RECOMPUTE.index(word)),)
+    chunks: tuple[float, ...] = (stated["vp"] or 1.0,)
+    if stated["vp"] is None and pp > 1 and job.software in ("megatron", "vendor"):
+        # Interleaving is the framework's habit; the row does not say how deep.
+        per_stage = max(job.transformer.layers // int(pp), 1)
+        chunks = tuple(float(v) for v in divisors(per_stage, 12) if v == 1 or share % pp == 0)
+        guessed = True
+    best: tuple[float, Layout] | None = None
+    for size, level, virtual in itertools.product(sizes, levels, chunks):
+        if micro is None and share % size:
+            continue
+        layout = Layout(
+            tp=tp,
+            pp=pp,
+            dp=dp,
+            cp=cp,
+            ep=stated["ep"] or 1.0,
+            micro_batch=size,
+            virtual_stages=virtual,
+            zero_stage=zero if zero is not None else (1.0 if dp * cp > 1 else 0.0),
+            recompute=level,
+            zero_group=group_ranks,
+        )
+        if len(sizes) * len(levels) * len(chunks) == 1:
+            return layout, guessed
+        # It did run: what the model counts as slightly too much is taken for fitting.
+        over = float(training_memory(job, layout).total) / (RAN_ANYWAY * cluster.gpu.memory_bytes)
+        seconds = float(training_step(cluster, job, layout).total)
+        merit = seconds * (1e6 * over if over > 1 else 1.0)
+        if best is None or merit < best[0]:
+            best = merit, layout
+    if best is None:
+        raise CannotPredict("no micro-batch divides the batch")
+    return best[1], guessed
+
+
+def _infer(row: Mapping[str, str]) -> Prediction:
+    extra = _extra(row)
+    if extra.get("mode") == "disagg":
+        raise CannotPredict("disaggregated serving without its pools")
+    metric = row["metric_name"]
+    if metric not in ("tpot_ms", "decode_tokens/s (batch 1)"):
+        raise CannotPredict(f"metric {metric} is not modelled")
+    count = int(number(row, "num_gpus") or 0)
+    if not count:
+        raise CannotPredict("GPU count not stated")
+    cluster = _cluster(row)
+    batch = (
+        1.0
+        if "batch 1" in metric
+        else _first(extra.get("concurrency")) or number(row, "global_batch")
+    )
+    if not batch:
+        raise CannotPredict("batch not stated")
+    tp, pp = number(row, "tp") or 1.0, number(row, "pp") or 1.0
+    ep = number(row, "ep") or 1.0
+    dp = max(count / (tp * pp), 1.0)
+    outputs = _first(extra.get("osl")) or 0.0
+    context = (number(row, "seq_len") or 1024.0) + 0.5 * outputs
+    job = Job(
+        name="row",
+        kind="decode",
+        precision=_precision(row)[0],
+        model=_shape(row),
+        seq_len=int(context),
+        prompt_len=int(number(row, "seq_len") or 1024),
+        global_batch=int(batch),
+    )
+    q = max(batch / (dp * pp), 1.0)
+    layout = Layout(tp=tp, pp=pp, dp=dp, ep=ep if ep % tp == 0 else 1.0, micro_batch=q)
+    if float(decode_memory(cluster, job, layout).total) > 1.5 * cluster.gpu.memory_bytes:
+        raise CannotPredict("the stated layout does not hold the model")
+    token = float(token_time(cluster, job, layout).total)
+    if outputs and "batch 1" not in metric:
+        # In-flight batching: each new prompt's prefill stops the tokens of the others, and a
+        # slot takes a new prompt once in `outputs` steps.
+        token += q / outputs * float(prefill_time(cluster, job, layout))
+    if metric == "tpot_ms":
+        return Prediction(token * 1e3, is_rate=False, assumed=True, kind="infer")
+    value = float(tokens_per_s(job, layout, token))
+    return Prediction(value, is_rate=True, assumed=True, kind="infer")
+
+
+def _nccl(row: Mapping[str, str]) -> Prediction:
+    name = row.get("model_name", "").split(" (")[0]
+    kind = {"alltoall": "all_to_all"}.get(name, name)
+    metric = row["metric_name"]
+    if kind not in KINDS or metric != "busbw_GB/s":
+        raise CannotPredict(f"{row.get('model_name')} in {metric} is not modelled")
+    size = _first(_extra(row).get("bytes"))
+    count = int(number(row, "num_gpus") or 0)
+    if not size or not count:
+        raise CannotPredict("message size or GPU count not stated")
+    per_node = int(number(row, "gpus_per_node") or 8)
+    link = row.get("inter_link", "")
+    if count > per_node and "not stated" in link:
+        raise CannotPredict("fabric between nodes not stated")
+    cluster = _cluster(row)
+    g = group(cluster, float(count), alone=True)
+    time = float(collective_time(cluster, kind, size, g))
+    value = bus_bytes_per_s(kind, size, count, time) / GIGA
+    return Prediction(value, is_rate=True, assumed=False, kind=f"nccl {kind}")
+
+
+# ------------------------------------------------------------------ columns
+
+
+def measured_value(row: Mapping[str, str]) -> float:
+    value = number(row, "metric_value")
+    if value is None or value <= 0:
+        raise CannotPredict("no measured value")
+    return value
+
+
+def number(row: Mapping[str, str], column: str) -> float | None:
+    text = row.get(column, "").strip().replace(",", "").split(" (", maxsplit=1)[0]
+    if text.lower() in ("", "n/a", "-"):
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise FieldError(column, f"must be a number, not {text[:40]!r}.") from None
+    if not math.isfinite(value) or abs(value) > 1e18:
+        raise FieldError(column, f"must be a finite number, not {text[:40]!r}.")
+    return value
+
+
+def _extra(row: Mapping[str, str]) -> dict[str, str]:
+    pairs = (part.partition("=") for part in row.get("extra", "").split(";"))
+    return {key.strip(): value.strip() for key, _, value in pairs if value}
+
+
+def _first(text: str | None) -> float | None:
+    """The leading number, of bytes where a binary unit follows: "4GiB"."""
+    found = re.match(r"([0-9.]+)\s*([KMG]?)", text or "")
+    if not found:
+        return None
+    return float(found[1]) * {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}[found[2]]
+
+
+# A measured row's words for a GPU → our slug; the first that matches, tested in this order.
+GPU_WORDS = (
+    (r"gh200", "gh200-superchip-96gb"),
+    (r"gb300|ultra.*gb300", "gb300-superchip-288gb"),
+    (r"gb200", "gb200-superchip-186gb"),
+    (r"b300", "b300-sxm6-288gb"),
+    (r"b200", "b200-sxm6-180gb"),
+    (r"h200.*nvl", "h200-nvl-141gb"),
+    (r"h200", "h200-sxm5-141gb"),
+    (r"h100.*nvl", "h100-nvl-94gb"),
+    (r"h100.*pcie", "h100-pcie-80gb"),
+    (r"h100", "h100-sxm5-80gb"),
+    (r"h800", "h800-sxm5-80gb"),
+    (r"h20\b", "h20-sxm5-96gb"),
+    (r"a100.*pcie.*40", "a100-pcie-40gb"),
+    (r"a100.*pcie|a100.*pair", "a100-pcie-80gb"),
+    (r"a100.*40gb", "a100-sxm4-40gb"),
+    (r"a100", "a100-sxm4-80gb"),
+    (r"mi355", "mi355x-oam-288gb"),
+    (r"mi325", "mi325x-oam-256gb"),
+    (r"mi300", "mi300x-oam-192gb"),
+    (r"l40s", "l40s-pcie-48gb"),
+    (r"\bl4\b", "l4-pcie-24gb"),
+    (r"rtx pro 6000", "rtxpro6000-pcie-96gb"),
+    (r"6000 ada", "rtx6000ada-pcie-48gb"),
+    (r"a6000", "rtxa6000-pcie-48gb"),
+    (r"5090", "rtx5090-pcie-32gb"),
+    (r"4090", "rtx4090-pcie-24gb"),
+    (r"3090", "rtx3090-pcie-24gb"),
+    (r"\ba40\b", "a40-pcie-48gb"),
+    (r"\ba30\b", "a30-pcie-24gb"),
+    (r"v100", "v100-sxm2-32gb"),
+)
+
+
+def gpu_slug(row: Mapping[str, str]) -> str | None:
+    text = row.get("gpu_model", "").lower().replace(" - ", "-")
+    return next((slug for pattern, slug in GPU_WORDS if re.search(pattern, text)), None)
+
+
+def _cluster(row: Mapping[str, str]) -> Cluster:
+    """The machine of a row: its GPU, node, domain and fabric."""
+    slug = gpu_slug(row)
+    if slug is None or slug not in gpus():
+        raise CannotPredict("GPU not known to the model")
+    count = int(number(row, "num_gpus") or 1)
+    node = int(number(row, "gpus_per_node") or min(count, 8))
+    domain = int(number(row, "scale_up_domain_gpus") or 0) or None
+    given: dict[str, object] = {"gpu": slug, "gpu_count": node}
+    part = gpus()[slug]
+    pair = "pair" in (row.get("gpu_model", "") + row.get("intra_link", "")).lower()
+    if pair:
+        given |= {"scale_up": "nvlink_bridge", "scale_up_domain_gpus": 2, "pcie_p2p": "yes"}
+    elif part.scale_up in ("pcie", "nvlink_bridge", "none"):
+        given["scale_up"] = "pcie" if node > 1 else "none"
+    else:
+        given["scale_up"] = part.scale_up
+        given["scale_up_domain_gpus"] = domain or min(node, part.domain_gpus)
+    given |= _fabric(row, node, count)
+    return Cluster.from_fields(given, name=slug)
+
+
+def _fabric(row: Mapping[str, str], node: int, count: int) -> dict[str, object]:
+    text = row.get("inter_link", "").lower()
+    rate = number(row, "inter_gbps_per_gpu")
+    words = {
+        "efa": "efa",
+        "roce": "roce",
+        "omni-path": "omni_path",
+        "tcpxo": "gpudirect_tcpxo",
+        "tcpx": "gpudirect_tcpx",
+        " ib": "infiniband",
+        "infiniband": "infiniband",
+        "ndr": "infiniband",
+        "connectx": "infiniband",
+        "800g": "infiniband",
+        "rdma": "infiniband",
+        "ethernet": "ethernet",
+    }
+    fabric = next((name for word, name in words.items() if word in text), "infiniband")
+    if fabric == "roce" and "infiniband" in text:
+        fabric = "infiniband"
+    if rate is None:
+        # "1x Ethernet 100Gb/s, 8x ConnectX-7 IB NDR 400Gb/s": the widest group is the fabric
+        lanes = re.findall(r"(\d+)\s*x\s*(?:[^,;:]*?\b)?(\d+)\s*g", text)
+        rate = max((float(n) * float(g) / node for n, g in lanes), default=None)
+    if rate is None and count > node:
+        # The reference design of the GPU's generation: a 400G NIC each from Hopper on.
+        rate = (
+            400.0 if re.search(r"h100|h200|b200|b300|gb|mi3", row["gpu_model"].lower()) else 200.0
+        )
+        fabric = "infiniband"
+    return {
+        "fabric": fabric,
+        "fabric_gbits_per_s": (rate or 400.0) * node,
+        "gpudirect": "no" if fabric in ("ethernet", "omni_path") else "yes",
+        "sharp": "yes" if "sharp" in text else "no",
+    }
+
+
+def _shape(row: Mapping[str, str]) -> Transformer:
+    """The stated shape; for public mixtures the model card's, whose expert widths rows confuse."""
+    slug = known_shape(row.get("model_name", ""))
+    if slug and (not number(row, "layers") or number(row, "experts")):
+        return shape(slug)
+    layers, hidden = number(row, "layers"), number(row, "hidden")
+    if not layers or not hidden:
+        raise CannotPredict("shape not stated and not of a known model")
+    if re.search(r"nemotron_3|bert", row.get("model_name", ""), re.IGNORECASE):
+        raise CannotPredict("not a causal transformer")
+    heads = int(number(row, "heads") or max(hidden // 128, 1))
+    kv_heads = int(number(row, "kv_heads") or heads)
+    ffn = int(number(row, "ffn_hidden") or 4 * hidden)
+    experts = int(number(row, "experts") or 0)
+    gated = kv_heads < heads or ffn < 3.5 * hidden
+    return Transformer(
+        name=row.get("model_name", ""),
+        layers=int(layers),
+        hidden=int(hidden),
+        ffn_hidden=ffn,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=max(int(hidden) // heads, 1),
+        v_head_dim=max(int(hidden) // heads, 1),
+        vocab=int(number(row, "vocab") or 50_257),
+        gated=gated,
+        experts=experts,
+        topk=int(number(row, "topk") or 2) if experts else 0,
+        moe_layers=int(layers) if experts else 0,
+    )
+
+
+def _precision(row: Mapping[str, str]) -> tuple[str, bool]:
+    """The GEMMs' precision, and whether the row states it."""
+    text = row.get("precision", "").lower()
+    if "fp4" in text or "fp4" in row.get("extra", "").lower():
+        return "nvfp4", True
+    if "fp8" in text or "float8" in text:
+        return "fp8", "config" not in text
+    if "config" in text:  # MLPerf from v3.0: tuned in fp8 where the GPU has it
+        return "fp8", False
+    if "fp16" in text or "half" in text:
+        return "fp16", True
+    if not text and "Megatron-Bridge" in row.get("framework", ""):
+        return "fp8", False  # the column is blank where the page's table is of fp8 recipes
+    return "bf16", bool(text)
+
+
+def _software(row: Mapping[str, str]) -> str:
+    text = row.get("framework", "")
+    return next(
+        str(name)
+        for name, software in SOFTWARE.items()
+        if any(text.startswith(prefix) for prefix in software.prefixes)
+    )
+
+
+def _recompute(row: Mapping[str, str], software: str) -> tuple[str | None, bool]:
+    """none, selective or full where stated, else what the model finds; and whether it is stated."""
+    text = row.get("activation_recompute", "").lower()
+    if text in ("none", "no"):
+        return "none", True
+    if text == "full":
+        return "full", True
+    if text.startswith("selective"):
+        return "selective", True
+    return ("full" if software == "megatron-deepspeed" else None), False
+
+
+def _zero_stage(text: str) -> float | None:
+    if not text:
+        return None
+    if "zero3" in text or "megatron-FSDP" in text:
+        return 3.0
+    return 1.0 if "zero1" in text else 0.0
+
+
+def _zero_group(text: str) -> float:
+    found = re.search(r"shard group=(\d+)", text)
+    return float(found[1]) if found else 0.0

@@ -1,0 +1,221 @@
+"""What a training step sends, and how much of it shows: tp, ep, cp, pp and dp in turn.
+
+Each function returns the exposed seconds, broadcast over layouts, and one `Traffic` that says which
+collective it was. Groups nest as they are placed: tp innermost, then cp, then dp, pp outermost.
+
+References
+----------
+D. Narayanan et al., arXiv:2104.04473: bytes of each group. V. Korthikanti et al.,
+arXiv:2205.05198: sequence parallelism. Y. Zhao et al., "PyTorch FSDP," VLDB 2023.
+arXiv:2304.11277: gathers and their overlap. H. Liu et al., "Ring attention," arXiv:2310.01889.
+"""
+
+from dataclasses import dataclass
+
+from scoring.collectives import Group, collective_time, group, two_level_all_to_all
+from scoring.compute import LayerTime
+from scoring.constants import TRAINING, Software
+from scoring.hardware import Cluster
+from scoring.layout import Layout
+from scoring.memory import BF16, local_parameters, trainable_share
+from scoring.units import Value, ceil, maximum, minimum, where
+from scoring.workload import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """One kind of message of a step: its purpose, one call of it, and what of all calls shows."""
+
+    purpose: str
+    kind: str
+    size: Value  # of one call [B]
+    group: Group
+    time: Value  # of one call [s]
+    exposed: Value  # of all calls of a step [s]
+
+
+def tensor_parallel(
+    cluster: Cluster, job: Job, layout: Layout, software: Software
+) -> tuple[Value, Traffic | None]:
+    """Exposed tensor-parallel time of one layer and micro-batch. [s]
+
+    b · s · h · 2 bytes summed twice forward and twice backward (once more each with full
+    recompute): an all-reduce, or with sequence parallelism an all-gather and a reduce-scatter.
+    A mixture with ep keeps only attention's.
+    """
+    if not isinstance(layout.tp, float) or layout.tp > 1:
+        model = job.transformer
+        g = group(cluster, layout.tp)
+        size = BF16 * layout.micro_batch * job.seq_len / layout.cp * model.hidden
+        if software.sequence_parallel:
+            kind, time = "all_gather", 2.0 * collective_time(cluster, "all_gather", size, g)
+        else:
+            kind, time = "all_reduce", collective_time(cluster, "all_reduce", size, g)
+        dense = 1.0 - model.moe_layers / model.layers
+        blocks = where(layout.ep > 1, 1.0 + dense, 2.0)
+        passes = where(layout.recompute >= 2, 3.0, 2.0)
+        shown = (1.0 - software.tp_overlap) * blocks * passes * time
+        return shown, Traffic("tensor parallel", kind, size, g, time, shown)
+    return 0.0, None
+
+
+def expert_parallel(cluster: Cluster, job: Job, layout: Layout) -> tuple[Value, Traffic | None]:
+    """Exposed expert dispatch and combine, averaged over layers, one micro-batch. [s]
+
+    T · topk · h · 2 bytes to the experts and back, forward and backward: four all-to-alls. Copies
+    of a token for one node cross the fabric once: M(1 − (1 − 1/M)^topk) of topk.
+    """
+    model = job.transformer
+    if not model.moe_layers or (isinstance(layout.ep, float) and layout.ep <= 1):
+        return 0.0, None
+    g = group(cluster, layout.ep)
+    tokens = layout.micro_batch * job.seq_len / layout.cp / layout.tp
+    size = BF16 * tokens * model.topk * model.hidden
+    nodes = g.domains
+    distinct = nodes * (1.0 - (1.0 - 1.0 / nodes) ** model.topk) / model.topk
+    cost = two_level_all_to_all(cluster, size, g, minimum(distinct, 1.0))
+    time = where(g.ranks > 1, cost, 0.0)
+    imbalance = job.expert_imbalance or TRAINING.expert_imbalance
+    passes = where(layout.recompute >= 2, 6.0, 4.0)
+    shown = passes * imbalance * time * (model.moe_layers / model.layers)
+    return shown, Traffic("expert dispatch", "all_to_all", size, g, time, shown)
+
+
+def context_parallel(
+    cluster: Cluster, job: Job, layout: Layout, layer: LayerTime
+) -> tuple[Value, Traffic | None]:
+    """What of the ring of keys and values attention does not hide, one layer, one micro-batch. [s]
+
+    c − 1 steps of 2 · T · kv · d · 2 bytes / tp, each hidden behind a c-th of attention; backward
+    moves gradients too, over 2.5 times the work.
+    """
+    if isinstance(layout.cp, float) and layout.cp <= 1:
+        return 0.0, None
+    model = job.transformer
+    g = group(cluster, layout.cp, layout.tp)
+    tokens = layout.micro_batch * job.seq_len / layout.cp
+    size = BF16 * tokens * maximum(model.kv_cached / layout.tp, float(model.head_dim))
+    time = collective_time(cluster, "send_recv", size, g)
+    block = layer.attention / layout.cp
+    passes = where(layout.recompute >= 2, 2.0, 1.0)
+    forward = passes * maximum(time - block, 0.0)
+    backward = maximum(2.0 * time - TRAINING.attention_backward * block, 0.0)
+    shown = (layout.cp - 1) * (forward + backward)
+    return shown, Traffic("context parallel", "send_recv", size, g, time, shown)
+
+
+def pipeline_sends(
+    cluster: Cluster, job: Job, layout: Layout, rounds: Value, software: Software
+) -> tuple[Value, tuple[Traffic, ...]]:
+    """Activations sent on to the next stage and gradients back, as far as they show. [s]
+
+    b · s · h · 2 bytes (/tp, gathered again on arrival) a boundary, for each of v chunks; hidden
+    in the steady state where sends overlap, but not while the pipeline fills and drains.
+    """
+    if isinstance(layout.pp, float) and layout.pp <= 1:
+        return 0.0, ()
+    tokens = layout.micro_batch * job.seq_len / layout.cp
+    size = BF16 * tokens * job.transformer.hidden / layout.tp
+    g = group(cluster, layout.pp, layout.tp * layout.cp * layout.dp)
+    time = collective_time(cluster, "send_recv", size, g)
+    steady = rounds * layout.virtual_stages * (1.0 - software.pp_overlap)
+    shown = where(layout.pp > 1, 2.0 * time * (layout.pp - 1 + steady), 0.0)
+    return shown, (Traffic("pipeline", "send_recv", size, g, time, shown),)
+
+
+def data_parallel(
+    cluster: Cluster,
+    job: Job,
+    layout: Layout,
+    layer: LayerTime,
+    rounds: Value,
+    software: Software,
+) -> tuple[Value, tuple[Traffic, ...]]:
+    """Exposed exchange of gradients and weights of one step. [s]
+
+    ZeRO 0: one all-reduce of the gradients. 1 and 2: reduce-scatter, then all-gather of the
+    weights. They hide behind the last backward and the next forward pass of a stage as far as the
+    software overlaps. ZeRO 3 gathers each layer twice and reduces it once for every micro-batch:
+    max(compute, communication) a layer, and a share of the shorter one lost to sharing the GPU.
+    """
+    dense, experts = local_parameters(job, layout)
+    share = trainable_share(job)
+    g = group(cluster, layout.shard_ranks, layout.tp)
+    gradient_size = software.gradient_bytes * share * dense
+    weight_size = BF16 * share * dense
+    reduce, gather, reduce_kind = _exchange(cluster, layout, g, gradient_size, weight_size)
+    expert_time: Value = 0.0
+    if job.transformer.moe_layers:
+        cut = where(layout.ep > 1, layout.ep, layout.tp)
+        e = group(cluster, layout.expert_shard_ranks, cut)
+        sizes = software.gradient_bytes * share * experts, BF16 * share * experts
+        more_reduce, more_gather, _ = _exchange(cluster, layout, e, *sizes)
+        expert_time = more_reduce + more_gather
+        reduce, gather = reduce + more_reduce, gather + more_gather
+    layers = ceil(job.transformer.layers / layout.pp - 1e-9)
+    chunks = where(
+        layout.virtual_stages > 1, (layout.virtual_stages - 1) / layout.virtual_stages, 1.0
+    )
+    o = software.dp_overlap
+    hidden_reduce = o * chunks * layers * (layer.backward + layer.recompute)
+    hidden_gather = o * chunks * layers * layer.forward
+    last_bucket = (reduce + gather) / maximum(layers, 4.0)
+    each = maximum(reduce - hidden_reduce, 0.0)
+    per_step = where(layout.zero_stage >= 2, rounds, 1.0) * each
+    shown = minimum(
+        per_step + maximum(gather - hidden_gather, 0.0) + last_bucket,
+        per_step + reduce + gather,
+    )
+    sharded = _sharded_layers(cluster, job, layout, layer, rounds, g)
+    shown = where(layout.zero_stage >= 3, sharded, shown)
+    shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
+    time = reduce + gather - expert_time
+    return shown, (Traffic("data parallel", reduce_kind, gradient_size, g, time, shown),)
+
+
+def _exchange(
+    cluster: Cluster, layout: Layout, g: Group, gradients: Value, weights: Value
+) -> tuple[Value, Value, str]:
+    """Time to reduce the gradients and to gather the weights of one group. [s]"""
+    if layout.zero_group:
+        # Sharded within small groups, copied across: reduce-scatter and gather stay close,
+        # the sum over groups carries a shard.
+        inner = group(cluster, minimum(g.ranks, layout.zero_group), layout.tp)
+        across = group(cluster, g.ranks / inner.ranks, layout.tp * inner.ranks)
+        reduce = collective_time(cluster, "reduce_scatter", gradients, inner)
+        shard = gradients / inner.ranks
+        reduce = reduce + collective_time(cluster, "all_reduce", shard, across)
+        return reduce, collective_time(cluster, "all_gather", weights, inner), "reduce_scatter"
+    scatter = collective_time(cluster, "reduce_scatter", gradients, g)
+    gather = collective_time(cluster, "all_gather", weights, g)
+    stage = layout.zero_stage
+    if isinstance(stage, float) and stage >= 1:
+        return scatter, gather, "reduce_scatter"
+    whole = collective_time(cluster, "all_reduce", gradients, g)
+    plain = stage < 1
+    return where(plain, whole, scatter), where(plain, 0.0, gather), "all_reduce"
+
+
+def _sharded_layers(
+    cluster: Cluster, job: Job, layout: Layout, layer: LayerTime, rounds: Value, g: Group
+) -> Value:
+    """What ZeRO-3's gathers and reductions add to the step, over all layers. [s]"""
+    if isinstance(layout.zero_stage, float) and layout.zero_stage < 3:
+        return 0.0
+    model = job.transformer
+    dense, experts = local_parameters(job, layout)
+    layers = model.layers / layout.pp
+    size = BF16 * (dense + experts) / layers
+    gather = collective_time(cluster, "all_gather", size, g)
+    reduce = collective_time(cluster, "reduce_scatter", size * trainable_share(job), g)
+    forward_more, forward_lost = _side_by_side(layer.forward, gather)
+    backward_more, backward_lost = _side_by_side(layer.backward + layer.recompute, gather + reduce)
+    each = (
+        forward_more + backward_more + TRAINING.fsdp_overlap_loss * (forward_lost + backward_lost)
+    )
+    return rounds * layers * each + gather + reduce
+
+
+def _side_by_side(compute: Value, communication: Value) -> tuple[Value, Value]:
+    """Communication beyond compute, and the time that both run at once. [s]"""
+    return maximum(communication - compute, 0.0), minimum(communication, compute)
