@@ -1,0 +1,134 @@
+"""The facts of one instance type as its page shows them: value, how we know, source, when.
+
+Each claim of a dispute is a row of its own; what nobody says is a row too, with where was looked.
+What cannot be asked of a type (the NVLink generation of a PCIe card) is not unknown: it is left
+out of the questions.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from catalog import wording
+from catalog.freshness import FACTS
+from catalog.templatetags.quantities import day_of, is_number, number, today
+
+GROUPS = {
+    "inside": _("Inside the instance"),
+    "between": _("Between instances"),
+    "frontend": _("Other networks"),
+    "measured": _("Measured by somebody"),
+    "gpu": _("The instance"),
+}
+# Attributes that do not arise where the GPUs have no links, or the instances no fabric.
+OF_LINKS = {"nvlink_generation", "scale_up_gbytes_per_s", "scale_up_pair_gbytes_per_s",
+            "scale_up_domain_guaranteed_gpus"}  # fmt: skip
+OF_FABRIC = {"fabric_generation", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s",
+             "sharp", "rail_optimised", "adaptive_routing", "oversubscription", "same_fabric",
+             "max_gpus_on_one_fabric"}  # fmt: skip
+# What only few sources ever state: shown where known, never asked for.
+SELDOM = {"measured_pair_gbytes_per_s", "measured_all_reduce_gbytes_per_s", "software_support",
+          "frontend_burst_gbits_per_s", "scale_up_domain_guaranteed_gpus",
+          "adaptive_routing"}  # fmt: skip
+SMALL_PRINT = {
+    "frontend_gbits_per_s": _("not the fabric; never added to it"),
+    "frontend_burst_gbits_per_s": _("not guaranteed; never fed to the model"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the table of facts."""
+
+    title: str
+    value: str | None  # None: unknown
+    small: str
+    basis: str | None
+    source: tuple[str, str]  # what to read, and where it leads
+    checked: date | None
+    old: bool = False
+    disputed: bool = False
+    applies: bool = True
+    looked: tuple[tuple[str, str], ...] = ()
+
+
+def groups(detail: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
+    """The facts by group, in the order of GROUPS; groups without a row left out."""
+    found: dict[str, list[Line]] = {name: [] for name in GROUPS}
+    for fact in detail["facts"]:
+        if fact["group"] in found:
+            found[fact["group"]] += lines(fact, detail)
+    return [(str(GROUPS[name]), rows) for name, rows in found.items() if rows]
+
+
+def counts(grouped: Iterable[tuple[str, list[Line]]]) -> tuple[int, int]:
+    """How many facts are unknown, and how many were last checked too long ago."""
+    rows = [line for _name, lines in grouped for line in lines]
+    unknown = sum(line.value is None and line.applies for line in rows)
+    return unknown, sum(line.old for line in rows)
+
+
+def lines(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
+    """The rows of one attribute: one, or one for each claim of a dispute."""
+    name, title = fact["attribute"], gettext(fact["title"])
+    applies = arises(name, detail)
+    if fact["value"] is None:
+        if name in SELDOM:
+            return
+        looked = tuple(wording.source(claim["source"]) for claim in fact["looked"])
+        day = max((day_of(claim["checked"]) or date.min for claim in fact["looked"]), default=None)
+        yield Line(title, None, "", None, ("", ""), day, applies=applies, looked=looked)
+    elif fact["disputed"]:
+        yield from _claims(fact, title)
+    else:
+        small = str(SMALL_PRINT.get(name, "")) or fact.get("note", "")
+        if fact.get("provisional"):
+            small = gettext("the vendor says that it may change") + (f"; {small}" if small else "")
+        yield _line(fact, title, value_text(name, fact["value"], fact["unit"]), small)
+
+
+def _claims(fact: Mapping[str, Any], title: str) -> Iterator[Line]:
+    """Those of the strongest basis, which disagree; the model takes the lower."""
+    peers = [c for c in fact["claims"] if c["basis"] == fact["basis"] and not c["scope"]]
+    used = value_text(fact["attribute"], fact["value"], fact["unit"])
+    small = gettext("sources disagree; estimates use %(used)s") % {"used": used}
+    for place, claim in enumerate(peers, 1):
+        which = gettext("%(title)s, claim %(n)d of %(all)d") % {
+            "title": title, "n": place, "all": len(peers),
+        }  # fmt: skip
+        value = value_text(fact["attribute"], claim["value"], fact["unit"])
+        yield _line(claim, which, value, small, disputed=True)
+
+
+def _line(
+    said: Mapping[str, Any], title: str, value: str, small: str, *, disputed: bool = False
+) -> Line:
+    day = day_of(said["checked"])
+    old = day is not None and today() - day > FACTS
+    return Line(
+        title, value, small, said["basis"], wording.source(said["source"]), day, old, disputed
+    )
+
+
+def arises(attribute: str, kind: Mapping[str, Any]) -> bool:
+    """Whether an attribute can be asked of a type at all."""
+    if attribute in OF_LINKS:
+        return kind["scale_up"] not in {"pcie", "none"}
+    if attribute == "nvlink_generation":
+        return str(kind["gpu_vendor"]) == "nvidia"
+    return attribute not in OF_FABRIC or kind["fabric"] != "none"
+
+
+def value_text(attribute: str, value: object, unit: str) -> str:
+    """A value with its unit: this table has one column for all."""
+    if is_number(value) and attribute != "fabric_generation":
+        if attribute == "oversubscription":
+            return f"{number(value)}:1"
+        return f"{number(value)} {unit}".strip()
+    if attribute == "gpu":
+        return wording.gpu(str(value), memory=True)
+    return wording.word(attribute, value)

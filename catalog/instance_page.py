@@ -1,0 +1,267 @@
+"""The page of one instance type: figures, drawing, facts, prices, what to ask before renting."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from catalog import evidence, instances, verify, wording
+from catalog.charts import cliff_strip, price_strip
+from catalog.models import InstanceType
+from catalog.presets import link
+from catalog.templatetags.quantities import (
+    cliff_text,
+    disputed_numbers,
+    evidence_of,
+    fabric_per_gpu,
+    number,
+)
+from catalog.topology import topology
+
+CHEAPEST = 6  # rows of the price table; the offers page has the rest
+BOTH_WAYS = 2  # what headlines count
+
+
+@require_safe
+def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
+    """Everything known of one type; it stays when its provider no longer lists it."""
+    if "\x00" in provider + name:
+        raise Http404
+    kind = instances.detail(provider, name)
+    if kind is None:
+        raise Http404
+    grouped = evidence.groups(kind)
+    unknown, old = evidence.counts(grouped)
+    row = {**kind, "evidence": {fact["attribute"]: fact for fact in kind["facts"]}}
+    context = {
+        "room": "offers",
+        "kind": row,
+        "line": summary(row),
+        "figures": figures(row),
+        "disputes": disputes(kind),
+        "topology": topology(row),
+        "cliff": cliff(row),
+        "groups": grouped,
+        "unknown_facts": unknown,
+        "old_facts": old,
+        "prices": prices(kind),
+        "checklist": checklist(kind),
+        "nccl": verify.nccl_lines(kind),
+        "needs": verify.needs(),
+        "links": {
+            "json": f"/api/v1/instance-types/{provider}/{name}/",
+            "regions": link("/", {"provider": provider, "q": name, "rows": "region"}),
+            "rank": link("/workloads/", {"provider": provider}),
+        },
+    }
+    return render(request, "catalog/instance.html", context)
+
+
+def summary(row: Mapping[str, Any]) -> str:
+    """One line in words: GPUs, domain, fabric."""
+    gpu = wording.gpu(row["gpu"], memory=True) if row["gpu"] else gettext("GPU not said")
+    said = [f"{number(row['gpu_count'])} × {gpu}" if row["gpu_count"] else gpu]
+    if (row["nvlink_domain_gpus"] or 0) > 1:
+        said.append(gettext("NVLink domain of %(n)s") % {"n": number(row["nvlink_domain_gpus"])})
+    elif row["scale_up"]:
+        said.append(wording.word("scale_up", row["scale_up"]))
+    said.append(_fabric(row))
+    return " · ".join(said)
+
+
+def _fabric(row: Mapping[str, Any]) -> str:
+    if row["fabric"] is None:
+        return gettext("fabric unknown")
+    if row["fabric"] == "none":
+        return gettext("no fabric")
+    name = " ".join(filter(None, (wording.word("fabric", row["fabric"]), row["fabric_generation"])))
+    nics, rate = row["fabric_nics"], row["fabric_gbits_per_s_per_nic"]
+    if len(fabric_per_gpu(row)) > 1:
+        return f"{name}, {gettext('NIC rate disputed')}"
+    return f"{name}, {nics} × {number(rate)} Gb/s" if nics and rate else name
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One of the four numbers at the top; no value means unknown."""
+
+    value: str
+    unit: str
+    title: str
+    basis: str = ""
+    disputed: bool = False
+
+
+def figures(row: Mapping[str, Any]) -> list[Figure]:
+    """NVLink and fabric per GPU, the cliff between them, and the lowest price."""
+    rates = fabric_per_gpu(row)
+    inside, said = row["scale_up_gbytes_per_s"], evidence_of(row, "scale_up_gbytes_per_s")
+    halves = disputed_numbers(said)
+    return [
+        Figure(" ≠ ".join(map(number, halves)) or number(inside), "GB/s", _inside_title(row),
+               said.get("basis") or "", len(halves) > 1),
+        Figure(" ≠ ".join(number(rate / 8) for rate in rates),
+               f"GB/s · {' ≠ '.join(map(number, rates))} Gb/s", gettext("fabric per GPU, one way"),
+               evidence_of(row, "fabric_gbits_per_s").get("basis") or "", len(rates) > 1),
+        Figure(cliff_text(row), "", gettext("cliff on leaving the domain"), "derived"),
+    ]  # fmt: skip
+
+
+def _inside_title(row: Mapping[str, Any]) -> str:
+    nvlink = row["scale_up"] in {"nvswitch", "nvlink_mesh", "nvlink_bridge", None}
+    return gettext("NVLink per GPU, one way") if nvlink else gettext("scale-up per GPU, one way")
+
+
+def disputes(kind: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each dispute as its claims: who says what."""
+    return [
+        {
+            "title": gettext(fact["title"]),
+            "claims": [
+                (evidence.value_text(fact["attribute"], claim["value"], fact["unit"]),
+                 wording.source(claim["source"]))
+                for claim in fact["claims"]
+                if claim["basis"] == fact["basis"] and not claim["scope"]
+            ],
+            "used": evidence.value_text(fact["attribute"], fact["value"], fact["unit"]),
+        }
+        for fact in kind["facts"]
+        if fact["disputed"]
+    ]  # fmt: skip
+
+
+def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The two bars, one sentence, and where this type stands among all."""
+    inside, rates = row["scale_up_gbytes_per_s"], [rate / 8 for rate in fabric_per_gpu(row)]
+    scale = max([float(inside or 0), *rates, 1e-9])
+    everyone = list(InstanceType.objects.exclude(cliff=None).values_list("cliff", flat=True))
+    return {
+        "inside": inside,
+        "inside_width": f"{100 * float(inside or 0) / scale:.2f}",
+        "between": " ≠ ".join(map(number, rates)),
+        "between_width": f"{100 * rates[0] / scale:.2f}" if rates else "",
+        "disputed_width": f"{100 * (rates[-1] - rates[0]) / scale:.2f}" if len(rates) > 1 else "",
+        "text": cliff_text(row),
+        "headline": headline(row),
+        "strip": cliff_strip(everyone, row["cliff"]),
+        "everyone": len(everyone),
+        "domain": row["scale_up_domain_gpus"],
+    }
+
+
+def headline(row: Mapping[str, Any]) -> str:
+    """Why others print twice the ratio."""
+    if not row["cliff"] or (row["scale_up"] or "").startswith("nvlink_b"):
+        return ""
+    return gettext(
+        "Headlines say %(twice)s×: they hold two-way links (%(both)s GB/s) against a one-way NIC "
+        "(%(between)s GB/s). Here one way stands against one way."
+    ) % {
+        "twice": round(BOTH_WAYS * float(row["cliff"])),
+        "both": number(BOTH_WAYS * float(row["scale_up_gbytes_per_s"])),
+        "between": number(float(row["fabric_gbits_per_s_per_gpu"]) / 8),
+    }
+
+
+# --- Prices -----------------------------------------------------------------------------------
+
+
+def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
+    """Prices by region and tier, the cheapest first; the lowest fresh one is the figure on top."""
+    offers: Sequence[Mapping[str, Any]] = kind["prices"]
+    priced = [offer for offer in offers if offer["usd_per_gpu_hour"] is not None]
+    rows = _by_place(offers)
+    on_demand = [
+        (offer["region"] or gettext("region not said"), float(offer["usd_per_gpu_hour"]))
+        for offer in priced
+        if offer["price_model"] == "on_demand"
+    ]
+    spot = [float(o["usd_per_gpu_hour"]) for o in priced if o["price_model"] == "spot"]
+    return {
+        "rows": rows[:CHEAPEST],
+        "places": len(rows),
+        "more": len(rows) > CHEAPEST,
+        "others": any(row["other"] for row in rows),
+        "spot": any(row["spot"] for row in rows),
+        "strip": price_strip(on_demand, spot) if len(on_demand) > 1 else "",
+        "lowest": _lowest(priced),
+        "history": history(kind["history"]),
+        "note": next((offer["price_note"] for offer in offers if offer["price_note"]), ""),
+        "listed": bool(offers),
+    }
+
+
+def _lowest(priced: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The cheapest on-demand offer, a fresh one before a dated one; else the cheapest of any."""
+    on_demand = [offer for offer in priced if offer["price_model"] == "on_demand"]
+    return min(
+        on_demand or priced,
+        key=lambda offer: (offer["outdated"], float(offer["usd_per_gpu_hour"])),
+        default=None,
+    )
+
+
+def _by_place(offers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    places: dict[tuple[Any, ...], dict[str, Any]] = defaultdict(
+        lambda: {"on_demand": None, "spot": None, "other": None}
+    )
+    for offer in offers:  # the cheapest comes first, and stays
+        place = places[offer["region"], offer["tier"], offer["via"]]
+        model = offer["price_model"]
+        column = model if model in {"on_demand", "spot"} else "other"
+        place[column] = place[column] or offer
+    rows = [
+        {
+            "region": region, "tier": tier, "via": via, **columns,
+            "seen": max((o for o in columns.values() if o), key=lambda o: o["collected_at"]),
+        }
+        for (region, tier, via), columns in places.items()
+    ]  # fmt: skip
+    return sorted(rows, key=_cheapest_first)
+
+
+def _cheapest_first(row: Mapping[str, Any]) -> tuple[bool, float]:
+    offer = row["on_demand"] or row["spot"] or row["other"]
+    price = offer["usd_per_gpu_hour"]
+    return price is None, float(price or 0)
+
+
+def history(periods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Every change of a price, or when and at what the only one was seen."""
+    changes = [period for period in periods if period["valid_to"] is not None]
+    first: datetime | None = periods[0]["valid_from"] if periods else None
+    return {"changes": len(changes), "periods": periods[:200], "first": first}
+
+
+# --- Before you rent --------------------------------------------------------------------------
+
+
+def checklist(kind: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known and what is not, and the questions that the unknowns make."""
+    asked = [item for item in kind["checklist"] if evidence.arises(item["attribute"], kind)]
+    units = {fact["attribute"]: fact["unit"] for fact in kind["facts"]}
+    units["fabric_gbits_per_s_per_gpu"] = "Gb/s"
+    rows = [
+        {
+            "title": gettext(item["title"]),
+            "known": item["known"],
+            "text": evidence.value_text(
+                item["attribute"], item["value"], units.get(item["attribute"], "")
+            )
+            if item["known"]
+            else "",
+        }
+        for item in asked
+    ]
+    questions = [gettext(item["ask"]) for item in asked if not item["known"]]
+    questions += [
+        gettext("Can you share nccl-tests all_reduce results on 4 instances (1 GB and 8 GB)?"),
+        gettext("Which replacement time applies when a GPU or a NIC fails?"),
+    ]
+    return {"rows": rows, "questions": questions}

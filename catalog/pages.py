@@ -1,0 +1,228 @@
+"""The HTML pages. The URL is the whole state; every page is complete without JavaScript.
+
+htmx asks for the same addresses and gets the part that changed (`wants_fragment`). A page reads
+what the API reads, through the same functions, so that rows on screen, in CSV and in JSON agree.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, ngettext
+from django.views.decorators.http import require_safe
+
+from catalog import freshness, presets, wording
+from catalog import offers as listing
+from catalog import sources as catalog_sources
+from catalog.filters import FILTERS, BadQuery, OfferQuery, Rows, parse
+from catalog.models import Provider
+from catalog.presets import State, link
+from catalog.quality import quality
+from catalog.records import PriceModel
+
+OFFERS = "/"
+CSV = "/api/v1/offers/"
+# The table's columns that sort, and where a heading has them.
+SORTS = (
+    "instance_type", "gpu", "usd_per_gpu_hour", "nvlink_domain_gpus", "scale_up_gbytes_per_s",
+    "fabric", "fabric_gbits_per_s_per_gpu", "cliff", "gpudirect_rdma",
+)  # fmt: skip
+OUTDATED_DAYS = freshness.LIMITS[PriceModel.ON_DEMAND].outdated.days
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """True when htmx swaps one part of a page; restoring history needs the whole page."""
+    asked = request.headers
+    return asked.get("HX-Target") == "results" and "HX-History-Restore-Request" not in asked
+
+
+def answer(
+    request: HttpRequest, page: str, part: str, context: Mapping[str, Any], status: int = 200
+) -> HttpResponse:
+    """The whole page, or for htmx the part that changed, under the address that it stands for."""
+    fragment = wants_fragment(request)
+    context = {**context, "fragment": fragment}
+    response = render(request, part if fragment else page, context, status=status)
+    patch_vary_headers(response, ("HX-Request", "HX-Target", "HX-History-Restore-Request"))
+    if fragment and "HX-Boosted" not in request.headers:  # a form: its empty fields are not state
+        typing = request.headers.get("HX-Trigger-Name") == "q"
+        response["HX-Replace-Url" if typing else "HX-Push-Url"] = context["here"]
+    return response
+
+
+# --- Offers -----------------------------------------------------------------------------------
+
+
+@require_safe
+def offers(request: HttpRequest) -> HttpResponse:
+    """Offers that match the query string, cheapest first, with what a bad one was told."""
+    now, query, rows, problems = readable(request.GET)
+    titles = provider_titles()
+    context = {
+        "room": "offers",
+        "here": link(OFFERS, now, cursor=now.get("cursor")),
+        "now": now,
+        "page": rows,
+        "by_region": query.rows is Rows.REGION,
+        "tabs": presets.tabs(OFFERS, now),
+        "chips": list(presets.chips(OFFERS, now, query, titles)),
+        "kept": list(presets.kept(now)),
+        "facets": presets.facets(now, query, titles),
+        "sorts": sorts(OFFERS, now, query),
+        "left_out": left_out(OFFERS, now, rows),
+        "dated": query.sorts_by_price and rows.all_outdated and not query.cursor,
+        "outdated_days": OUTDATED_DAYS,
+        "problems": problems,
+        "said": said(rows, query),
+        "links": {
+            "csv": link(CSV, now, cursor=now.get("cursor"), format="csv"),
+            "by_type": link(OFFERS, now, rows=None),
+            "by_region": link(OFFERS, now, rows="region"),
+            "next": rows.next and link(OFFERS, now, cursor=rows.next),
+            "previous": rows.previous and link(OFFERS, now, cursor=rows.previous),
+            "without_last": without_last(OFFERS, now, query),
+        },
+    }
+    status = 400 if problems else 200
+    return answer(request, "catalog/offers.html", "catalog/_offers.html", context, status)
+
+
+def readable(
+    given: QueryDict,
+) -> tuple[dict[str, str], OfferQuery, listing.Page, list[dict[str, str]]]:
+    """The state, the query and its rows without the parameters that cannot be read, and those.
+
+    Nothing is filtered by a parameter that is wrong; the page says which and what it must be.
+    """
+    now, problems = presets.state(given), list[dict[str, str]]()
+    asked = given
+    while True:
+        try:
+            query = parse(asked)
+            return now, query, listing.page(query), problems
+        except BadQuery as bad:
+            wrong = {name for name in asked if name[:80] in bad.fields}
+            problems += [_problem(now, name, bad.fields[name[:80]]) for name in sorted(wrong)]
+            now = {name: text for name, text in now.items() if name not in wrong} if wrong else {}
+            asked = presets.reading(now)
+
+
+def _problem(now: State, name: str, must_be: list[str]) -> dict[str, str]:
+    return {
+        "parameter": name[:80],
+        "text": now.get(name, "")[:80],
+        "must_be": " ".join(must_be),
+        "href": link(OFFERS, now, **{name: None}),
+    }
+
+
+def provider_titles() -> dict[str, str]:
+    """Each provider's name by its slug."""
+    return dict(Provider.objects.values_list("slug", "title"))
+
+
+def sorts(path: str, now: State, query: OfferQuery) -> dict[str, dict[str, str]]:
+    """For each heading its link, its arrow and its aria-sort: only the leading field has them."""
+    leading, down = query.sort[0]
+    found = {}
+    for name in SORTS:
+        turned = name if name != leading or down else f"-{name}"
+        aria = ("descending" if down else "ascending") if name == leading else ""
+        arrow = {"descending": "▼", "ascending": "▲"}.get(aria, "")
+        found[name] = {"href": link(path, now, sort=turned), "aria": aria, "arrow": arrow}
+    return found
+
+
+def left_out(path: str, now: State, rows: listing.Page) -> dict[str, Any]:
+    """What unknowns kept out: how many, of what, and the address that includes them, marked."""
+    names = [name for name, n in rows.left_out.items() if n]
+    texts = list(dict.fromkeys(wording.unknown_of(name) for name in names))
+    included = [name for name in now.get("include_unknown", "").split(",") if name]
+    return {
+        "total": rows.left_out_total,
+        "of": gettext(" or ").join(texts),
+        "include": link(path, now, include_unknown=",".join([*included, *names])),
+        "included": ", ".join(dict.fromkeys(wording.unknown_of(name) for name in included)),
+        "leave_out": link(path, now, include_unknown=None),
+    }
+
+
+def said(rows: listing.Page, query: OfferQuery) -> str:
+    """What a screen reader hears after the list has changed."""
+    count = rows.count or 0
+    text = ngettext("%(n)d result", "%(n)d results", count) % {"n": count}
+    if query.sort[0] == ("usd_per_gpu_hour", False):
+        return gettext("%(results)s, lowest price first") % {"results": text}
+    return text
+
+
+def without_last(path: str, now: State, query: OfferQuery) -> dict[str, str] | None:
+    """The address without the filter that was added last, for a list that came out empty."""
+    last = next((name for name in reversed(now) if name in query.filters), None)
+    if last is None:
+        return None
+    return {"href": link(path, now, **{last: None}), "title": gettext(FILTERS[last].title)}
+
+
+# --- Providers and words ----------------------------------------------------------------------
+
+
+@require_safe
+def providers(request: HttpRequest) -> HttpResponse:
+    """Where the catalog comes from: how fresh, how complete, what was refused; and the limits."""
+    found = catalog_sources.sources()
+    context = {
+        "room": "providers",
+        "sources": found,
+        "never_live": [each for each in found if each.provider.fetched_live_at is None],
+        "limits": [
+            (wording.word("price_model", model), limit) for model, limit in freshness.LIMITS.items()
+        ],
+        "unpriced": freshness.UNPRICED,
+        "facts_days": freshness.FACTS.days,
+        "missed": freshness.MISSED_INTERVALS,
+        "quality": quality(),
+    }
+    return render(request, "catalog/providers.html", context)
+
+
+@require_safe
+def values(request: HttpRequest) -> HttpResponse:
+    """How to read a value: each kind by shape and word."""
+    return render(request, "catalog/values.html", {"room": "learn"})
+
+
+# --- Around the pages -------------------------------------------------------------------------
+
+
+@require_safe
+def language(request: HttpRequest, code: str) -> HttpResponse:
+    """Keep the reader's language in a cookie, and go back to the page it was chosen on."""
+    if code not in dict(settings.LANGUAGES):
+        raise Http404
+    there = request.GET.get("next", OFFERS)
+    if not url_has_allowed_host_and_scheme(there, allowed_hosts=None) or not there.startswith("/"):
+        there = OFFERS
+    response = HttpResponseRedirect(there)
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME, code, max_age=31_536_000, samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE, httponly=True,
+    )  # fmt: skip
+    return response
+
+
+@require_safe
+def robots(_request: HttpRequest) -> HttpResponse:
+    """Pages may be read by machines; the API has its own door."""
+    return HttpResponse("User-agent: *\nDisallow: /api/\nDisallow: /admin/\n", "text/plain")
+
+
+@require_safe
+def favicon(_request: HttpRequest) -> HttpResponse:
+    """Browsers ask here by themselves."""
+    return HttpResponseRedirect(static("catalog/mark.svg"))

@@ -1,0 +1,220 @@
+"""The bar above a list of offers: presets, chips, facets, and the links between them.
+
+A preset is nothing but a query string. Every link here is the whole state of the page it leads to:
+what the address says now, with one thing changed, and without the cursor.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext_lazy as _
+
+from catalog import offers, wording
+from catalog.filters import FACETS, FILTERS, OfferQuery, parse
+
+# NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
+ANY_RDMA = "infiniband,roce,efa,erdma,omni_path,slingshot"
+PRESETS: Sequence[tuple[str | Promise, Mapping[str, str]]] = (
+    (_("All"), {}),
+    (_("NVLink + InfiniBand"), {"nvlink": "true", "infiniband": "true"}),
+    (_("NVLink + any RDMA"), {"nvlink": "true", "fabric": ANY_RDMA}),
+    (_("72-GPU domain"), {"nvlink_domain_gpus_min": "72"}),
+    (_("One GPU"), {"gpu_count_min": "1", "gpu_count_max": "1"}),
+)
+BAR: Mapping[str, str | Promise] = {
+    "gpu": _("GPU"),
+    "fabric": _("Fabric"),
+    "fabric_gbits_per_s_per_gpu_min": _("Fabric speed"),
+    "gpudirect_rdma": _("GPUDirect RDMA"),
+    "provider": _("Provider"),
+    "continent": _("Region"),
+    "price_model": _("Sold as"),
+    "usd_per_gpu_hour_max": _("Price"),
+}
+LISTS = {name for name, f in FILTERS.items() if f.many} | {"include_unknown", "sort"}
+State = Mapping[str, str]
+
+
+# --- The address ------------------------------------------------------------------------------
+
+
+def state(query: QueryDict) -> dict[str, str]:
+    """What an address says, one text a parameter: a list joined by commas, the empty left out."""
+    said: dict[str, str] = {}
+    for name, texts in query.lists():
+        given = [str(text) for text in texts if text]
+        if name in LISTS:
+            parts = dict.fromkeys(part for text in given for part in text.split(",") if part)
+            given = [",".join(parts)] if parts else []
+        if given:
+            said[name] = given[-1]
+    return said
+
+
+def link(path: str, now: State, **changes: str | None) -> str:
+    """The address of `path` in this state, with some parameters changed, or dropped by None."""
+    then = {**now, "cursor": None, **changes}
+    said = {name: text for name, text in then.items() if text}
+    return f"{path}?{urlencode(said, safe=',:/')}" if said else path
+
+
+def reading(now: State) -> QueryDict:
+    """A state as a query string is read."""
+    return QueryDict(urlencode(now))
+
+
+# --- Presets ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One preset as a tab."""
+
+    title: str
+    href: str
+    count: int
+    current: bool
+
+
+def tabs(path: str, now: State) -> list[Tab]:
+    """Every preset with its count; current only while exactly its filters are present."""
+    filters = {name: text for name, text in now.items() if name in FILTERS}
+    holding = [
+        bool(wanted) and all(filters.get(name) == text for name, text in wanted.items())
+        for _title, wanted in PRESETS
+    ]
+    holding[0] = not filters
+    return [
+        Tab(str(title), link(path, wanted), offers.count(parse(reading(wanted))), current)
+        for (title, wanted), current in zip(PRESETS, holding, strict=True)
+    ]
+
+
+# --- Chips ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One active filter, and the address without it."""
+
+    title: str
+    text: str
+    href: str
+
+
+def chips(path: str, now: State, query: OfferQuery, titles: State) -> Iterator[Chip]:
+    """One for each filter, and for each unknown that is let in."""
+    for name, value in query.filters.items():
+        text = now[name] if name == "q" else _value_text(name, value, titles)
+        yield Chip(gettext(FILTERS[name].title), text, link(path, now, **{name: None}))
+    for name in query.include_unknown:
+        rest = ",".join(other for other in query.include_unknown if other != name)
+        title = gettext(FILTERS[name].title) if name in FILTERS else name
+        yield Chip(title, gettext("unknown included"), link(path, now, include_unknown=rest))
+    if query.include_stale:
+        href = link(path, now, include_stale=None)
+        yield Chip(gettext("Dated prices"), gettext("ranked"), href)
+    if query.as_of:
+        yield Chip(gettext("As of"), now["as_of"], link(path, now, as_of=None))
+
+
+def _value_text(name: str, value: object, titles: State) -> str:
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    if not isinstance(value, list):
+        sign = {"_min": "≥ ", "_max": "≤ "}.get(name[-4:], "")
+        return f"{sign}{value}"
+    texts = [option_text(name, text, titles) for text in value]
+    return ", ".join(texts[:2]) + (f" +{len(texts) - 2}" if len(texts) > 2 else "")
+
+
+def option_text(name: str, value: str, titles: State) -> str:
+    """A value of a filter as people write it."""
+    if name == "gpu":
+        return wording.gpu(value, memory=True)
+    if name == "provider":
+        return titles.get(value, value)
+    if value in {"true", "false"}:
+        return gettext("yes") if value == "true" else gettext("no")
+    return wording.word(name, value)
+
+
+# --- Facets -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One box to tick, with the rows that it would give."""
+
+    parameter: str
+    value: str
+    text: str
+    count: int | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A filter as a list of options; `one` where only one can hold. The unknown stands apart."""
+
+    name: str
+    title: str
+    one: bool
+    options: list[Option] = field(default_factory=list)
+    unknown: Option | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether anything but "any" is chosen."""
+        return any(option.chosen and option.value for option in self.options)
+
+
+def facets(now: State, query: OfferQuery, titles: State) -> list[Facet]:
+    """Those of BAR. Counts apply all other filters; zero counts are shown."""
+    counted = offers.facets(query, BAR)
+    return [_facet(name, now, counted[name], titles) for name in BAR]
+
+
+def _facet(
+    name: str, now: State, counted: Sequence[tuple[str | None, int]], titles: State
+) -> Facet:
+    thresholds = FACETS[name]
+    chosen = [text for text in now.get(name, "").split(",") if text]
+    rows = {value: rows for value, rows in counted if value is not None}
+    rows |= {value: 0 for value in chosen if value not in rows}
+    texts = _threshold_texts(name) if thresholds else {}
+    options = [
+        Option(
+            name, value, texts.get(value) or option_text(name, value, titles), n, value in chosen
+        )
+        for value, n in rows.items()
+    ]
+    if thresholds:
+        options.insert(0, Option(name, "", pgettext("no limit", "any"), None, not chosen))
+    unknown = dict(counted).get(None, 0)
+    included = name in now.get("include_unknown", "").split(",")
+    apart = Option("include_unknown", name, gettext("unknown"), unknown, included)
+    return Facet(name, str(BAR[name]), bool(thresholds), options, apart)
+
+
+def _threshold_texts(name: str) -> dict[str, str]:
+    form = {
+        "fabric_gbits_per_s_per_gpu_min": gettext("≥ %s Gb/s per GPU"),
+        "usd_per_gpu_hour_max": gettext("≤ $%s per GPU-hour"),
+    }.get(name, "%s")
+    return {value: form % value for value in FACETS[name]}
+
+
+def kept(now: State) -> Iterator[tuple[str, str]]:
+    """What the form must carry besides its own boxes, so that nothing of the state is lost."""
+    for name, text in now.items():
+        if name == "include_unknown":
+            others = [each for each in text.split(",") if each not in BAR]
+            if others:
+                yield name, ",".join(others)
+        elif name not in BAR and name not in {"q", "cursor"}:
+            yield name, text

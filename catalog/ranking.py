@@ -1,0 +1,243 @@
+"""The pages of workloads: the list, and the ranking of clusters by what a job costs on each."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from catalog import estimates, presets
+from catalog.charts import shares, whisker
+from catalog.filters import BadQuery, OfferQuery, parse
+from catalog.freshness import LIMITS
+from catalog.models import Provider
+from catalog.records import PriceModel
+from catalog.templatetags.quantities import figure, number
+
+OBJECTIVES = {
+    "usd_per_mtoken": _("$ per million tokens"),
+    "time": _("time"),
+    "efficiency": _("scaling efficiency"),
+}
+GPUS, MOST_GPUS = 256, 131_072
+SIZES = (8, 64, 256, 1024)
+OWN = ("gpus", "objective", "workload")  # parameters that are not filters
+SHOWN = 50
+INSIDE = ("exposed_tp_s",)
+BETWEEN = ("exposed_pp_s", "exposed_dp_s", "exposed_ep_s", "exposed_cp_s")
+IDLE = ("bubble_s", "jitter_s")
+COMPUTE = ("compute_s", "optimizer_s")
+
+
+@require_safe
+def workloads(request: HttpRequest) -> HttpResponse:
+    """Every workload that can be ranked; a form's choice leads on to its page."""
+    context = {
+        "room": "workloads",
+        "workloads": estimates.workloads(),
+        "sizes": SIZES,
+        "passed": f"?{passed}" if (passed := urlencode(presets.state(request.GET))) else "",
+        "passed_on": f"&{passed}" if passed else "",
+    }
+    return render(request, "catalog/workloads.html", context)
+
+
+@require_safe
+def ranking(request: HttpRequest, slug: str) -> HttpResponse:
+    """Clusters for one workload, best first, with those left out and why."""
+    chosen = next((w for w in estimates.workloads() if w["slug"] == slug), None)
+    if chosen is None:
+        raise Http404
+    path = request.path
+    now, query, own, problems = readable(request.GET, path)
+    result = estimates.rank(slug, own["gpus"], query, objective=own["objective"])
+    titles = dict(Provider.objects.values_list("slug", "title"))
+    rows = [row_of(each) for each in result["results"][:SHOWN]]
+    axis = axis_of(rows)
+    for row in rows:
+        row["whisker"] = whisker(row["low"], row["value"], row["high"], axis) if axis else ""
+    context = {
+        "room": "workloads",
+        "workload": chosen,
+        "workloads": estimates.workloads(),
+        "gpus": own["gpus"],
+        "objective": own["objective"],
+        "objectives": OBJECTIVES.items(),
+        "chips": list(presets.chips(path, now, query, titles)),
+        "kept": [pair for pair in now.items() if pair[0] not in OWN],
+        "problems": problems,
+        "rows": rows,
+        "all_rows": len(result["results"]),
+        "finding": finding(rows, own["objective"]),
+        "dated": bool(rows) and all(row["offer"]["outdated"] for row in rows if row["priced"]),
+        "left_out": grouped(result["left_out"]),
+        "left_out_count": len(result["left_out"]),
+        "validation": errors(result.get("validation")),
+        "outdated_days": LIMITS[PriceModel.ON_DEMAND].outdated.days,
+        "model_version": result.get("model_version"),
+    }
+    return render(request, "catalog/ranking.html", context, status=400 if problems else 200)
+
+
+def readable(
+    given: QueryDict, path: str
+) -> tuple[dict[str, str], OfferQuery, dict[str, Any], list[dict[str, str]]]:
+    """The state, the filters, the form's own fields, and the parameters that cannot be read."""
+    now, problems = presets.state(given), list[dict[str, str]]()
+    own = {"gpus": GPUS, "objective": "usd_per_mtoken"}
+    if text := now.get("gpus"):
+        if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) and int(text) <= MOST_GPUS:
+            own["gpus"] = int(text)
+        else:
+            limit = gettext("must be a whole number from 1 to %(most)s.") % {"most": MOST_GPUS}
+            problems.append(_problem(now, path, "gpus", limit))
+    if text := now.get("objective"):
+        if text in OBJECTIVES:
+            own["objective"] = text
+        else:
+            said = gettext("is none of: %(all)s.") % {"all": ", ".join(OBJECTIVES)}
+            problems.append(_problem(now, path, "objective", said))
+    while True:
+        try:
+            query = parse(presets.reading(now), also=OWN)
+        except BadQuery as bad:
+            for name in [name for name in now if name[:80] in bad.fields]:
+                problems.append(_problem(now, path, name, " ".join(bad.fields[name[:80]])))
+                del now[name]
+        else:
+            return now, query, own, problems
+
+
+def _problem(now: Mapping[str, str], path: str, name: str, must_be: str) -> dict[str, str]:
+    return {
+        "parameter": name[:80],
+        "text": now.get(name, "")[:80],
+        "must_be": must_be,
+        "href": presets.link(path, now, **{name: None}),
+    }
+
+
+# --- Rows -------------------------------------------------------------------------------------
+
+
+def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """One cluster as its row shows it."""
+    estimate, offer = result["estimate"], result["offer"]
+    time = estimate["time"]
+    price, interval = result["usd_per_mtoken"], result["interval"] or {}
+    expected = estimate["step_time_s"] or 1
+    value = float(price) if price is not None else None
+    low, high = _interval(value, interval, estimate)
+    return {
+        "rank": result["rank"],
+        "offer": offer,
+        "nodes": result["nodes"],
+        "estimate": estimate,
+        "priced": value is not None,
+        "value": value or 0.0,
+        "low": low,
+        "high": high,
+        "lost": result["usd_lost_to_waiting_per_hour"],
+        "usd_per_hour": result["usd_per_hour"],
+        "shares": shares(_sum(time, COMPUTE), _sum(time, INSIDE), _sum(time, BETWEEN),
+                         _sum(time, IDLE)),
+        "waiting": (_sum(time, INSIDE) + _sum(time, BETWEEN)) / expected,
+        "layout": layout_text(estimate.get("layout") or {}),
+        "parts": [(kind_title(name), amount) for name, amount in time.items() if amount],
+        "collectives": estimate.get("collectives") or [],
+    }  # fmt: skip
+
+
+def _interval(
+    value: float | None, interval: Mapping[str, Any], estimate: Mapping[str, Any]
+) -> tuple[float, float]:
+    """Low and high of the price; of the estimate's own interval, scaled, where it has no other."""
+    if value is None:
+        return 0.0, 0.0
+    if interval.get("low") is not None and interval.get("high") is not None:
+        low, high = float(interval["low"]), float(interval["high"])
+        return min(low, high), max(low, high)
+    own, step = estimate.get("interval") or {}, estimate["step_time_s"] or 1
+    return value * float(own.get("low") or step) / step, value * float(
+        own.get("high") or step
+    ) / step
+
+
+def _sum(time: Mapping[str, Any], names: Sequence[str]) -> float:
+    return sum(float(time.get(name) or 0) for name in names)
+
+
+def layout_text(layout: Mapping[str, Any]) -> str:
+    """TP 8 · PP 2 · DP 16: only what splits anything, and how."""
+    splits = [f"{name.upper()} {layout[name]}" for name in ("tp", "pp", "dp", "cp", "ep")
+              if (layout.get(name) or 1) > 1]  # fmt: skip
+    said = splits or [gettext("one GPU holds it")]
+    if layout.get("micro_batch"):
+        said.append(gettext("micro-batch %(n)s") % {"n": layout["micro_batch"]})
+    if layout.get("zero_stage"):
+        said.append(f"ZeRO-{layout['zero_stage']}")
+    return " · ".join(said)
+
+
+def kind_title(name: str) -> str:
+    """A part of the step's time in words."""
+    titles = {
+        "compute_s": gettext("compute"),
+        "exposed_tp_s": gettext("waiting: tensor parallel (TP)"),
+        "exposed_pp_s": gettext("waiting: pipeline (PP)"),
+        "bubble_s": gettext("pipeline bubble"),
+        "exposed_dp_s": gettext("waiting: data parallel (DP)"),
+        "exposed_ep_s": gettext("waiting: experts (EP)"),
+        "exposed_cp_s": gettext("waiting: context parallel (CP)"),
+        "optimizer_s": gettext("optimizer"),
+        "jitter_s": gettext("jitter"),
+    }
+    return titles.get(name, name)
+
+
+def axis_of(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """The range that all whiskers of the column share."""
+    priced = [row for row in rows if row["priced"]]
+    if not priced:
+        return None
+    return min(row["low"] for row in priced), max(row["high"] for row in priced)
+
+
+def finding(rows: Sequence[Mapping[str, Any]], objective: str) -> dict[str, Any] | None:
+    """What is best, how much of its time it waits, and who could overturn it."""
+    if not rows:
+        return None
+    first, rivals = rows[0], []
+    if objective == "usd_per_mtoken" and first["priced"]:
+        rivals = [row for row in rows[1:] if row["priced"] and row["low"] < first["high"]]
+    return {
+        "first": first,
+        "price": figure(first["value"]),
+        "waiting": number(round(100 * first["waiting"])),
+        "rivals": rivals[:3],
+        "rival_count": len(rivals),
+    }
+
+
+def grouped(left_out: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Offers left out, by the reason, the commonest first."""
+    by_reason: dict[str, list[Mapping[str, Any]]] = {}
+    for each in left_out:
+        by_reason.setdefault(str(each["reason"]), []).append(each["offer"])
+    return sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
+
+
+def errors(validation: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The model's measured error in whole percent: from ln(predicted / measured)."""
+    if not validation or validation.get("median_abs_error") is None:
+        return None
+    return {
+        "median": f"{100 * validation['median_abs_error']:.1f}",
+        "p90": f"{100 * validation['p90_abs_error']:.1f}",
+        "rows": validation["rows"],
+    }

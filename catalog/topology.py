@@ -1,0 +1,287 @@
+"""How the GPUs of one instance type are joined, as a drawing: from its links down to its fabric.
+
+Line width is to scale. Blue is inside the domain, orange between instances, and nothing else is;
+what nobody says is dashed. `charts.Drawing` is the paper.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+
+from catalog import wording
+from catalog.charts import WIDTH, Drawing
+from catalog.templatetags.quantities import fabric_per_gpu, number
+
+MESHES = {"nvlink_mesh", "infinity_fabric_mesh", "gaudi_mesh"}
+GBYTES_PER_UNIT = 50  # width of a line: one unit for 50 GB/s
+LEFT, RIGHT = 18, WIDTH - 18
+MOST_GPUS = 16  # drawn one by one
+HATCH = (
+    '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><path d="M0 0V6" class="se"/></pattern>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What a topology shows of one instance type."""
+
+    gpus: int
+    label: str  # of a fraction of a GPU
+    scale_up: str | None
+    domain: int | None
+    inside: float | None  # [GB/s] per GPU, one way
+    fabric: str | None
+    fabric_name: str
+    nics: int | None
+    rates: Sequence[float]  # [Gb/s] of one NIC: two or more where disputed
+    largest: int | None
+    nvlink_generation: int | None
+
+    @classmethod
+    def of(cls, kind: Mapping[str, Any]) -> "Links":
+        """From the columns of a type."""
+        count = float(kind["gpu_count"] or 1)
+        fabric = kind["fabric"]
+        name = wording.word("fabric", fabric) if fabric else gettext("fabric unknown")
+        nics, rate = kind["fabric_nics"], kind["fabric_gbits_per_s_per_nic"]
+        rates = [float(rate)] if rate else []
+        if nics and len(shares := fabric_per_gpu(kind)) > 1:
+            rates = [share * count / nics for share in shares]
+        generation = kind["fabric_generation"] or ""
+        return cls(
+            gpus=max(1, math.ceil(count)),
+            label="" if count >= 1 else number(count),
+            scale_up=kind["scale_up"],
+            domain=kind["scale_up_domain_gpus"],
+            inside=kind["scale_up_gbytes_per_s"],
+            fabric=fabric,
+            fabric_name=generation
+            if generation.startswith(name)
+            else f"{name} {generation}".strip(),
+            nics=nics,
+            rates=rates,
+            largest=kind["max_gpus_on_one_fabric"],
+            nvlink_generation=kind["nvlink_generation"],
+        )
+
+    @property
+    def drawn(self) -> int:
+        """GPUs that are drawn."""
+        return min(self.gpus, MOST_GPUS)
+
+    @property
+    def rack(self) -> bool:
+        """Whether the domain reaches beyond the instance, as in an NVL72."""
+        return self.domain is not None and self.domain > self.gpus and self.scale_up == "nvswitch"
+
+    @property
+    def link_width(self) -> float:
+        """Of a GPU's line into the domain; a thin one where its speed is unknown."""
+        return float(self.inside) / GBYTES_PER_UNIT if self.inside else 2
+
+    def middle(self, index: int, of: int) -> float:
+        """The middle of one of several equal slots."""
+        return LEFT + (RIGHT - LEFT) * (index + 0.5) / of
+
+
+def topology(kind: Mapping[str, Any]) -> SafeString:
+    """One instance from its scale-up links down to its fabric."""
+    links, drawing = Links.of(kind), Drawing()
+    shift = 74 if links.rack else 0
+    _frame(drawing, links, shift)
+    _scale_up(drawing, links, shift)
+    _gpus(drawing, links, shift)
+    _nics(drawing, links, shift)
+    _fabric(drawing, links, shift)
+    return drawing.svg(300 + shift, "topo", topology_text(kind))
+
+
+def topology_text(kind: Mapping[str, Any]) -> str:
+    """What the drawing shows, as a sentence or two."""
+    links = Links.of(kind)
+    joined = (
+        wording.word("scale_up", links.scale_up) if links.scale_up else gettext("unknown links")
+    )
+    inside = f"{number(links.inside)} GB/s" if links.inside else gettext("an unknown rate")
+    rates = " ≠ ".join(map(number, links.rates)) or gettext("an unknown rate")
+    first = gettext("%(gpus)s GPUs, joined by %(joined)s at %(inside)s each, one way.") % {
+        "gpus": links.label or links.gpus, "joined": joined, "inside": inside,
+    }  # fmt: skip
+    if links.scale_up in {"pcie", "none"}:
+        first = gettext("%(gpus)s GPUs without links between them.") % {
+            "gpus": links.label or links.gpus
+        }
+    if links.fabric == "none":
+        return f"{first} {gettext('No fabric joins instances.')}"
+    second = gettext("Fabric: %(fabric)s, %(nics)s NICs of %(rates)s Gb/s.") % {
+        "fabric": links.fabric_name,
+        "nics": links.nics if links.nics is not None else gettext("unknown"),
+        "rates": rates,
+    }
+    return f"{first} {second}"
+
+
+def _frame(drawing: Drawing, links: Links, shift: float) -> None:
+    if links.rack:
+        size = gettext("Domain: %(n)d GPUs in one rack") % {"n": links.domain or 0}
+        drawing.text(10, 15, size, "b")
+        _rack(drawing, links)
+        return
+    drawing.box(0.5, 22.5, 359, 180 + shift, "fc se", 8)
+    drawing.text(10, 15, gettext("One instance"), "b")
+    nics = gettext("NICs unknown") if links.nics is None else f"{links.nics} NIC"
+    drawing.text(350, 15, f"{links.label or links.gpus} GPU, {nics}", "q e")
+
+
+def _rack(drawing: Drawing, links: Links) -> None:
+    """The whole domain as a map, tray by tray, with this instance filled."""
+    domain, rows = links.domain or 0, max(1, min(links.gpus, 8))
+    columns = math.ceil(domain / rows)
+    drawing.box(4, 22, 352, 194, "fis", 8)
+    drawing.text(16, 37, gettext("this instance"), "b")
+    trays = gettext("%(trays)d trays of %(gpus)d") % {"trays": columns, "gpus": rows}
+    drawing.text(346, 37, trays, "q e")
+    step, tall = 330 / columns, 52 / rows
+    for index in range(domain):
+        column, row = divmod(index, rows)
+        look = "fi" if column == 0 else "fc si"
+        drawing.box(16 + column * step, 46 + row * tall, step - 6, tall - 3, look, 2)
+    drawing.box(12.5, 42.5, step + 1, 56, "fn sk", 3)
+
+
+def _scale_up(drawing: Drawing, links: Links, shift: float) -> None:
+    """What joins the GPUs: a switch, a mesh, bridges, the host's PCIe, or nobody knows."""
+    top = 38 + shift
+    if links.scale_up is None:
+        drawing.shapes.append(HATCH)
+        drawing.box(8, 30 + shift, 344, 112, "fn se dash", 6)
+        drawing.shapes.append(
+            f'<rect x="8" y="{30 + shift}" width="344" height="112" fill="url(#hatch)"/>'
+        )
+        drawing.box(105, top, 150, 22, "fc se dash", 3)
+        drawing.text(180, top + 15, gettext("links unknown"), "b mid")
+    elif links.scale_up == "nvswitch":
+        _switch(drawing, links, top)
+    elif links.scale_up in MESHES:
+        _mesh(drawing, links, top)
+    elif links.scale_up == "nvlink_bridge":
+        _bridges(drawing, links, top)
+    elif links.scale_up == "pcie":
+        drawing.box(16, top, 328, 22, "fs2 se", 3)
+        drawing.text(180, top + 15, gettext("host: PCIe only, no NVLink"), "b mid")
+        for index in range(links.drawn):
+            x = links.middle(index, links.drawn)
+            drawing.line(f"M{x:g} {top + 22:g}V{98 + shift:g}", "se", 1.3)
+
+
+def _switch(drawing: Drawing, links: Links, top: float) -> None:
+    if not links.rack:
+        drawing.box(8, top - 8, 344, 112, "fis", 6)
+    for index in range(links.drawn):
+        x = links.middle(index, links.drawn)
+        drawing.line(f"M{x:g} {top + 20:g}V{top + 60:g}", "si", links.link_width)
+    drawing.box(16, top, 328, 22, "fi", 3)
+    said = ["NVSwitch"]
+    if links.nvlink_generation:
+        said.append(f"NVLink {links.nvlink_generation}")
+    if links.domain and not links.rack:
+        said.append(gettext("domain of %(n)d GPUs") % {"n": links.domain})
+    drawing.text(180, top + 15, " · ".join(said), "ti b mid")
+
+
+def _mesh(drawing: Drawing, links: Links, top: float) -> None:
+    """Arcs from each GPU to each: in a mesh no bar is between them."""
+    drawing.box(8, top - 8, 344, 112, "fis", 6)
+    count = links.drawn
+    width = max(links.link_width / max(count - 1, 1), 0.8)
+    for first in range(count):
+        for second in range(first + 1, count):
+            a, b = links.middle(first, count), links.middle(second, count)
+            lift = top + 60 - 12 - 34 * (second - first) / max(count - 1, 1)
+            drawing.line(f"M{a:g} {top + 60:g}Q{(a + b) / 2:g} {2 * lift - top - 60:g} {b:g} "
+                         f"{top + 60:g}", "si", width)  # fmt: skip
+    kind = wording.word("scale_up", links.scale_up or "")
+    drawing.text(14, top + 6, kind, "b")
+    if links.domain:
+        domain = gettext("domain of %(n)d GPUs") % {"n": links.domain}
+        drawing.text(346, top + 6, domain, "q e")
+
+
+def _bridges(drawing: Drawing, links: Links, top: float) -> None:
+    """Each pair is a domain of its own."""
+    count = links.drawn
+    slot = (RIGHT - LEFT) / count
+    for first in range(0, count - 1, 2):
+        a, b = links.middle(first, count), links.middle(first + 1, count)
+        drawing.box(a - slot / 2 + 3, top + 22, 2 * slot - 6, 82, "fis", 6)
+        drawing.line(f"M{a:g} {top + 60:g}V{top + 44:g}H{b:g}V{top + 60:g}", "si",
+                     min(links.link_width, 8))  # fmt: skip
+    drawing.text(180, top + 10, gettext("NVLink bridges: pairs of 2 GPUs"), "b mid")
+
+
+def _gpus(drawing: Drawing, links: Links, shift: float) -> None:
+    count, top = links.drawn, 98 + shift
+    wide = min(60 if count <= 4 else 36, (RIGHT - LEFT) / count - 4)
+    looks = {None: "fc se dash", "pcie": "fc se", "none": "fc se"}
+    for index in range(count):
+        x = links.middle(index, count)
+        drawing.box(x - wide / 2, top, wide, 36, looks.get(links.scale_up, "fc si"))
+        if wide >= 30:
+            drawing.text(x, top + 14, "GPU", "mid q")
+            drawing.text(x, top + 29, links.label or str(index), "mid b")
+        else:
+            drawing.text(x, top + 22, str(index), "mid b")
+
+
+def _nics(drawing: Drawing, links: Links, shift: float) -> None:
+    """As many boxes as NICs, or one a GPU that stands for several."""
+    top = 166 + shift
+    if links.nics == 0 or (links.fabric == "none" and not links.nics):
+        return
+    boxes = min(links.nics or links.drawn, links.drawn)
+    each = links.nics / boxes if links.nics else 1
+    known = bool(links.rates)
+    said = " ≠ ".join(map(number, links.rates)) if known else "?"
+    if each > 1 and each == int(each):
+        said = f"{int(each)}×{said}"
+    wide = min(max(36, 7 * len(said) + 8), (RIGHT - LEFT) / boxes - 4)
+    for index in range(boxes):
+        x = links.middle(index, boxes)
+        drawing.line(f"M{x:g} {134 + shift:g}V{top:g}", "se", 1.3)
+        drawing.box(x - wide / 2, top, wide, 24, "fc so" if known else "fc se dash")
+        if 6.4 * len(said) <= wide:
+            drawing.text(x, top + 16, said, "mid")
+        if links.fabric != "none":
+            look = "so" if known and links.fabric else "se dash"
+            width = each * links.rates[0] / 8 / GBYTES_PER_UNIT if known else 1
+            drawing.line(f"M{x:g} {190 + shift:g}V{232 + shift:g}", look, max(width, 0.7))
+        if len(links.rates) > 1:
+            drawing.line(f"M{x + 3:g} {190 + shift:g}V{232 + shift:g}", "so dash")
+
+
+def _fabric(drawing: Drawing, links: Links, shift: float) -> None:
+    top = 232 + shift
+    if links.fabric == "none":
+        drawing.text(180, top + 16, gettext("no fabric between instances"), "b mid")
+        return
+    known = links.fabric is not None
+    said = links.fabric_name
+    if known and links.nics and links.rates:
+        said += f" · {links.nics} × {' ≠ '.join(map(number, links.rates))} Gb/s"
+    elif known:
+        said += f" · {gettext('rate unknown')}"
+    drawing.box(8.5, top, 343, 24, "fo" if known else "fn se dash", 3)
+    drawing.text(180, top + 16, said, "to b mid" if known else "b mid")
+    for index in range(3):
+        x = 48 + 70 * index
+        drawing.line(f"M{x:g} {top + 24:g}v16", "so" if known else "se dash")
+        drawing.box(x - 29.5, top + 40.5, 60, 24, "fn se dash", 5)
+        drawing.text(x, top + 56, f"{links.label or links.gpus} GPU", "mid q")
+    drawing.text(352, top + 49, gettext("largest cluster"), "q e")
+    largest = gettext("unknown") if links.largest is None else f"{links.largest:,} GPU"
+    drawing.text(352, top + 63, largest, "e b")

@@ -1,0 +1,18 @@
+"""Addresses of the pages and, below /api/v1/, of the API."""
+
+from django.urls import include, path
+
+from catalog import instance_page, pages, ranking
+
+urlpatterns = [
+    path("api/v1/", include("catalog.api_urls")),
+    path("", pages.offers, name="offers"),
+    path("instances/<str:provider>/<path:name>/", instance_page.instance, name="instance"),
+    path("workloads/", ranking.workloads, name="workloads"),
+    path("workloads/<slug:slug>/", ranking.ranking, name="ranking"),
+    path("providers/", pages.providers, name="providers"),
+    path("learn/values/", pages.values, name="values"),
+    path("language/<slug:code>/", pages.language, name="language"),
+    path("robots.txt", pages.robots),
+    path("favicon.ico", pages.favicon),
+]

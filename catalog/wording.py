@@ -1,0 +1,151 @@
+"""The words that people read for the words that the catalog keeps: no HTML, no numbers.
+
+Product names stay as they are in every language; all else goes through gettext.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from django.utils.translation import gettext_lazy as _
+
+from catalog.records import Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
+
+WORDS: Mapping[str, Mapping[str, object]] = {
+    "scale_up": {
+        ScaleUp.NVSWITCH: "NVSwitch",
+        ScaleUp.NVLINK_MESH: _("NVLink mesh"),
+        ScaleUp.NVLINK_BRIDGE: _("NVLink bridge"),
+        ScaleUp.PCIE: _("PCIe only"),
+        ScaleUp.INFINITY_FABRIC_MESH: _("Infinity Fabric mesh"),
+        ScaleUp.GAUDI_MESH: _("Gaudi mesh"),
+        ScaleUp.NONE: _("none"),
+    },
+    "fabric": {
+        FabricKind.INFINIBAND: "InfiniBand",
+        FabricKind.ROCE: "RoCE",
+        FabricKind.EFA: "EFA",
+        FabricKind.ERDMA: "eRDMA",
+        FabricKind.GPUDIRECT_TCPX: "GPUDirect-TCPX",
+        FabricKind.GPUDIRECT_TCPXO: "GPUDirect-TCPXO",
+        FabricKind.OMNI_PATH: "Omni-Path",
+        FabricKind.SLINGSHOT: "Slingshot",
+        FabricKind.ETHERNET: "Ethernet",
+        FabricKind.NONE: _("none"),
+    },
+    "multi_node": {
+        MultiNode.SELF_SERVE: _("self-serve"),
+        MultiNode.RESERVATION: _("by reservation"),
+        MultiNode.NO: _("no"),
+    },
+    "price_model": {
+        PriceModel.ON_DEMAND: _("on demand"),
+        PriceModel.SPOT: _("spot"),
+        PriceModel.RESERVED_1M: _("reserved 1 month"),
+        PriceModel.RESERVED_1Y: _("reserved 1 year"),
+        PriceModel.RESERVED_3Y: _("reserved 3 years"),
+        PriceModel.CAPACITY_BLOCK: _("capacity block"),
+        PriceModel.QUOTE: _("by quote"),
+    },
+    "continent": {
+        "africa": _("Africa"),
+        "asia": _("Asia"),
+        "europe": _("Europe"),
+        "north-america": _("North America"),
+        "oceania": _("Oceania"),
+        "south-america": _("South America"),
+    },
+    "gpu_vendor": {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"},
+}
+SUPPORT = {Support.YES: _("yes"), Support.NO: _("no"), Support.CONDITIONAL: _("conditional")}
+BASIS = {
+    Basis.DOCUMENTED: _("documented"),
+    Basis.MEASURED: _("measured"),
+    Basis.SPEC: _("vendor spec"),
+    Basis.STATED: _("third party"),
+    Basis.DERIVED: _("derived"),
+}
+# What is said in a sentence: "their fabric speed is unknown".
+UNKNOWN_OF = {
+    "scale_up": _("way of joining GPUs"),
+    "nvlink": "NVLink",
+    "nvlink_domain_gpus": _("NVLink domain"),
+    "fabric": _("fabric"),
+    "fabric_generation": _("fabric generation"),
+    "infiniband": _("fabric"),
+    "fabric_gbits_per_s": _("fabric speed"),
+    "fabric_gbits_per_s_per_gpu": _("fabric speed"),
+    "gpudirect": "GPUDirect",
+    "gpudirect_rdma": "GPUDirect RDMA",
+    "gpu": _("exact GPU"),
+    "gpu_count": _("number of GPUs"),
+    "continent": _("region"),
+    "region": _("region"),
+    "usd_per_gpu_hour": _("price"),
+    "usd_per_hour": _("price"),
+    "max_gpus_on_one_fabric": _("largest cluster"),
+    "available": _("availability"),
+}
+# The parts of a GPU's slug that are not simply capitals.
+PARTS = {"superchip": "", "pcie": "PCIe", "oam": "", "gaudi2": "Gaudi 2", "gaudi3": "Gaudi 3"}
+SEVERAL_FORMS = {"a100", "h100", "v100", "p100", "a800", "v100s"}  # else "PCIe" says nothing
+CARDS = re.compile(r"(quadro)?rtx(pro|a)?(\d+)(ada)?")  # rtxpro6000, rtxa6000, rtx6000ada, rtx4090
+
+
+def word(field: str, value: object) -> str:
+    """A value of a closed list as people write it; anything else as it stands."""
+    words = WORDS.get(field, SUPPORT)
+    return str(words.get(str(value), value))
+
+
+def basis(name: str | None) -> str:
+    """How a value is known, as a word."""
+    return str(BASIS[Basis(name)]) if name in list(Basis) else ""
+
+
+def unknown_of(filter_name: str) -> str:
+    """What is not known of a row that this filter left out, for the middle of a sentence."""
+    name = filter_name.removesuffix("_min").removesuffix("_max")
+    return str(UNKNOWN_OF.get(name, name.replace("_", " ")))
+
+
+@lru_cache(maxsize=512)
+def gpu(slug: str, *, memory: bool = False) -> str:
+    """`h100-sxm5-80gb` as "H100 SXM5", or with its memory "H100 SXM5 80 GB"."""
+    *parts, size = slug.split("-") if "-" in slug else (slug, "")
+    if parts[0] not in SEVERAL_FORMS:
+        parts = [part for part in parts if part != "pcie"]
+    name = " ".join(text for part in parts if (text := _part(part)))
+    if memory and size.endswith("gb"):
+        return f"{name} {size.removesuffix('gb')} GB"
+    return name
+
+
+def _part(part: str) -> str:
+    if card := CARDS.fullmatch(part):
+        quadro, line, number, ada = card.groups()
+        names = ("Quadro" if quadro else "", "RTX", "PRO" if line == "pro" else "",
+                 ("A" if line == "a" else "") + number, "Ada" if ada else "")  # fmt: skip
+        return " ".join(filter(None, names))
+    return PARTS.get(part, part.upper())
+
+
+def source(text: str | None) -> tuple[str, str]:
+    """What to call a source, and where it leads: nowhere for a rule.
+
+    `github:owner/repo@commit:path` and addresses; anything else is shown as it stands.
+    """
+    said = text or ""
+    if said.startswith("github:"):
+        repo, _at, rest = said.removeprefix("github:").partition("@")
+        commit, _colon, path = rest.partition(":")
+        return (
+            f"{repo}: {path.rsplit('/', 1)[-1]}",
+            f"https://github.com/{repo}/blob/{commit}/{path}",
+        )
+    if said.startswith(("https://", "http://")):
+        host, _slash, path = said.split("://", 1)[1].partition("/")
+        tail = path.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
+        name = host.removeprefix("www.")
+        return (f"{name}: {tail}" if tail else name)[:60], said
+    return said, ""
