@@ -81,7 +81,7 @@ class Child:
 
     def fall(self) -> int:
         """Clear up after it ended by itself; the seconds to wait until it is started again."""
-        self.end(0)
+        self.end()
         lived = time.monotonic() - self.started
         self.falls = self.falls + 1 if lived < STEADY else 1
         wait = min(1 << (self.falls - 1), 30)
@@ -93,16 +93,13 @@ class Child:
         if self.process and self.alive:
             self.process.send_signal(self.stop_signal)
 
-    def end(self, seconds: float) -> None:
-        """Wait so long for it to stop; then end it, and whatever it left in its session."""
-        if not self.process:
-            return
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(max(seconds, 0))
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.record.unlink(missing_ok=True)
+    def end(self) -> None:
+        """End it, and whatever it left in its session."""
+        if self.process:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.record.unlink(missing_ok=True)
 
     def last_words(self) -> str:
         """The last line of its log, and where to read on."""
@@ -118,14 +115,20 @@ def dies_with_us(stop: signal.Signals) -> list[str]:
     return ["setpriv", "--pdeathsig", stop.name.removeprefix("SIG"), "--"]
 
 
-def stop_all(children: Iterable[Child], seconds: float) -> None:
-    """Ask each in turn, then give them `seconds` together."""
+def stop_all(children: Iterable[Child], *waits: float) -> None:
+    """Ask each in turn and wait for all together, once for each of `waits` [s]; then end them.
+
+    A Celery worker lets its tasks finish when asked once, and puts them back when asked again.
+    """
     children = list(children)
+    for wait in waits:
+        for child in children:
+            child.ask()
+        deadline = time.monotonic() + wait
+        while any(child.alive for child in children) and time.monotonic() < deadline:
+            time.sleep(0.05)
     for child in children:
-        child.ask()
-    deadline = time.monotonic() + seconds
-    for child in children:
-        child.end(deadline - time.monotonic())
+        child.end()
 
 
 def stop_leftovers(home: Path) -> list[str]:

@@ -29,7 +29,7 @@ from config.home import HOME, Refused, addresses, mark, publish
 
 HOST = "127.0.0.1"
 FIRST_PAGE = 60  # [s] that the first page may take
-STOPPING = 10.5  # [s] for beat, worker and web together; the servers need 4 more at most
+STOPPING = (4, 6)  # [s] for beat, worker and web together; the servers need 4 more at most
 WEB = {
     "DATABASE_STATEMENT_TIMEOUT": "5s",
     "DATABASE_LOCK_TIMEOUT": "2s",
@@ -177,7 +177,7 @@ class Service:
         mark("stopping")
         (self.home / "environment").unlink(missing_ok=True)
         order = ["beat", "estimates", "worker", "web"]
-        stop_all(sorted(self.children, key=lambda child: order.index(child.name)), STOPPING)
+        stop_all(sorted(self.children, key=lambda child: order.index(child.name)), *STOPPING)
         self.servers.stop()
 
 
