@@ -31,7 +31,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     task_time_limit=600,
     task_soft_time_limit=540,
-    worker_soft_shutdown_timeout=10,
+    worker_soft_shutdown_timeout=float(os.environ.get("WORKER_SOFT_SHUTDOWN_S", "10")),
     worker_max_tasks_per_child=200,
     worker_max_memory_per_child=400_000,  # [kB]
     task_ignore_result=True,  # outcomes live in Postgres; there is no result backend

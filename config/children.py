@@ -115,18 +115,14 @@ def dies_with_us(stop: signal.Signals) -> list[str]:
     return ["setpriv", "--pdeathsig", stop.name.removeprefix("SIG"), "--"]
 
 
-def stop_all(children: Iterable[Child], *waits: float) -> None:
-    """Ask each in turn and wait for all together, once for each of `waits` [s]; then end them.
-
-    A Celery worker lets its tasks finish when asked once, and puts them back when asked again.
-    """
+def stop_all(children: Iterable[Child], seconds: float) -> None:
+    """Ask each in turn, wait for all together, then end those that are left."""
     children = list(children)
-    for wait in waits:
-        for child in children:
-            child.ask()
-        deadline = time.monotonic() + wait
-        while any(child.alive for child in children) and time.monotonic() < deadline:
-            time.sleep(0.05)
+    for child in children:
+        child.ask()
+    deadline = time.monotonic() + seconds
+    while any(child.alive for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
     for child in children:
         child.end()
 

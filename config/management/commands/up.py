@@ -29,14 +29,18 @@ from config.home import HOME, Refused, addresses, mark, publish
 
 HOST = "127.0.0.1"
 FIRST_PAGE = 60  # [s] that the first page may take
-STOPPING = (4, 6)  # [s] for beat, worker and web together; the servers need 4 more at most
+STOPPING = 10.5  # [s] for beat, worker and web together; the servers need 4 more at most
 WEB = {
     "DATABASE_STATEMENT_TIMEOUT": "5s",
     "DATABASE_LOCK_TIMEOUT": "2s",
     "DATABASE_IDLE_IN_TRANSACTION_SESSION_TIMEOUT": "30s",
     "DATABASE_POOL": "4",  # one for each blocking thread
 }
-WORKER = {"REMAP_SIGTERM": "SIGQUIT", "DATABASE_POOL": "2"}
+WORKER = {
+    "REMAP_SIGTERM": "SIGQUIT",  # what runs is put back, not waited for
+    "WORKER_SOFT_SHUTDOWN_S": "3",  # whoever pressed Ctrl-C is waiting
+    "DATABASE_POOL": "2",
+}
 
 
 class Stopped(BaseException):
@@ -177,7 +181,7 @@ class Service:
         mark("stopping")
         (self.home / "environment").unlink(missing_ok=True)
         order = ["beat", "estimates", "worker", "web"]
-        stop_all(sorted(self.children, key=lambda child: order.index(child.name)), *STOPPING)
+        stop_all(sorted(self.children, key=lambda child: order.index(child.name)), STOPPING)
         self.servers.stop()
 
 
