@@ -123,6 +123,12 @@ def is_other_accelerator(name: str) -> bool:
     return _OTHER.match(name) is not None
 
 
+def is_rdma_capable(name: str) -> bool:
+    """True where the letters after the vCPUs hold an r, RDMA capable: Standard_ND96isr_H100_v5."""
+    letters = name.removeprefix("Standard_").split("_")[0].lstrip("NCDVG").lstrip("0123456789")
+    return letters.islower() and "r" in letters
+
+
 def size(name: str, vcpus: Decimal | None = None) -> Size | None:
     """What a size holds, or None where its family is not known."""
     if len(name) > 80:

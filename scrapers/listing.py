@@ -70,7 +70,7 @@ class Document:
         Unreadable
             It is no JSON at all: cut short, HTML, nested too deeply, not UTF-8.
         """
-        return read_json(self.body) if self.value is _UNREAD else self.value
+        return read_json(self.body) if isinstance(self.value, _Unread) else self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from catalog.facts import ATTRIBUTES, BadFact
+from catalog.ledger import plain
 from catalog.records import (
     Basis,
     Fact,
@@ -282,7 +283,8 @@ def _memory(listing: Listing, gpu: Named | None) -> tuple[Decimal, str] | None:
     if gpu and gpu.slug and printed:
         return Decimal(memory_of(gpu.slug)), note
     if printed is None:
-        return None
+        sizes = {memory_of(slug) for slug in gpu.candidates} if gpu else set()
+        return (Decimal(sizes.pop()), "of each that it may be") if len(sizes) == 1 else None
     gb = gigabytes(*printed)
     nominal = min(NOMINAL_GB, key=lambda nominal: distance_from_nominal(gb, nominal))
     near = distance_from_nominal(gb, nominal) < Decimal("0.03")
@@ -338,12 +340,16 @@ def _one_an_identity(
             ignored["the same offer at the same price again"] += 1
             warnings = dict.fromkeys((*cheap.warnings, *dear.warnings))
         else:
-            two = f"two prices for one offer: {dear.native_amount} at {again.where}"
-            reason = f"{two} beside {cheap.native_amount} at {at.where}; the lower stands"
+            two = f"two prices for one offer: {_plain(dear)} at {again.where}"
+            reason = f"{two} beside {_plain(cheap)} at {at.where}; the lower stands"
             rejected.append(Rejected(reason, again.where, again.row))
             warnings = dict.fromkeys((*cheap.warnings, f"{two} too"))
         standing[offer.identity] = replace(cheap, warnings=tuple(warnings)), at
     return [*(offer for offer, _ in standing.values()), *rejected]
+
+
+def _plain(offer: OfferRecord) -> str:
+    return "none" if offer.native_amount is None else plain(offer.native_amount)
 
 
 def _order(offer: OfferRecord) -> tuple[bool, bool, Decimal]:

@@ -69,17 +69,32 @@ def _form(text: str, after: str) -> Iterable[str]:
 
 
 _MEMORY = re.compile(r"(?<![0-9.])([0-9]{2,3}) ?(?:GB|G|GiB)(?![A-Za-z/0-9])", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:accelerator|gpu)[- ]memory ?\((GB|GiB|MiB)\)\"?:? ?([0-9]{1,6})", re.IGNORECASE
+)
 _MIB = re.compile(r"(?:gpu[-_](?:memory|ram)|MiB)\"?: ?([0-9]{4,6})", re.IGNORECASE)
 
 
 def memory_in(text: str, gpu_count: object) -> Decimal | None:
     """Of one GPU, by the first figure that may be one: "80 GB", "instance-gpu-memory: 22888"."""
+    heading = _HEADING.search(text)
+    if heading:
+        unit = {"gb": "GB", "gib": "GiB", "mib": "MiB"}[heading[1].lower()]
+        return _of_one(gigabytes(Decimal(heading[2]), unit), gpu_count)
     mebibytes = _MIB.search(text)
     if mebibytes:
         return gigabytes(Decimal(mebibytes[1]), "MiB")
     found = _MEMORY.search(text)
     if found is None:
         return None
-    gb = Decimal(found[1])
-    whole = isinstance(gpu_count, Decimal) and gpu_count > 1 and gb > 300
-    return gb / gpu_count if whole and isinstance(gpu_count, Decimal) else gb
+    return _of_one(Decimal(found[1]), gpu_count)
+
+
+def _of_one(gb: Decimal, gpu_count: object) -> Decimal:
+    """A figure that no one GPU has is the total of them all."""
+    if isinstance(gpu_count, Decimal) and gpu_count > 1 and gb > LARGEST_GB:
+        return gb / gpu_count
+    return gb
+
+
+LARGEST_GB = 300

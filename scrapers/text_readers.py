@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from catalog.facts import ATTRIBUTES, BadFact, gpus
 from catalog.records import FabricKind, ScaleUp, Value
+from scrapers.azure_sizes import is_rdma_capable, size
 from scrapers.gpu_names import Named, UnknownGpu, identify
 from scrapers.quantities import Bandwidth, bandwidths, count, gigabytes
 from scrapers.text_gpus import gpu_in, memory_in
@@ -64,6 +65,19 @@ def _number_of(reading: Reading, *names: str) -> Decimal | None:
     return Decimal(found[0]) if found else None
 
 
+def _azure_size(reading: Reading) -> None:
+    """A size of a known Azure family says its GPU, and how many by its vCPUs."""
+    found = size(reading.instance) if reading.provider == "azure" else None
+    if found is None:
+        return
+    why = f"{reading.instance}: {found.gpu}, by the table of its family ({found.source})"
+    reading.say("gpu_count", found.gpu_count, why)
+    reading.gpu = identify(found.gpu)
+    reading.say("scale_up", found.scale_up, "PCIe cards of this family are bridged in pairs")
+    if is_rdma_capable(reading.instance):
+        reading.say("fabric", FabricKind.INFINIBAND.value, "r in an Azure name is RDMA: InfiniBand")
+
+
 def _counts(reading: Reading) -> None:
     """How many GPUs: a heading, "8x H100", "l40s x8", "1/6"; 0 is a share, by its memory."""
     written = _value_of(
@@ -84,6 +98,8 @@ def _counts(reading: Reading) -> None:
 
 def _gpu(reading: Reading) -> None:
     """Which GPU: driver's names whole, else chip, form and memory wherever they stand."""
+    if reading.gpu is not None:
+        return _named(reading, reading.gpu)
     stated = _value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name")
     for whole in filter(None, (stated, reading.text)):
         try:
@@ -99,7 +115,10 @@ def _gpu(reading: Reading) -> None:
                 reading.gpu = identify(words.name, memory, reading.provider)
         except UnknownGpu as unknown:
             reading.warnings.append(str(unknown))
-    named = reading.gpu
+    return _named(reading, reading.gpu)
+
+
+def _named(reading: Reading, named: Named | None) -> None:
     if named is None:
         return
     if named.slug:
@@ -350,5 +369,6 @@ def _mesh(reading: Reading) -> None:
 
 
 READERS = (
+    _azure_size,
     _counts, _gpu, _share, _fabric_kind, _generation, _efa, _headings, _products, _mesh, _nvlink,
 )  # fmt: skip

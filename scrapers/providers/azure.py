@@ -21,7 +21,7 @@ from decimal import Decimal
 from functools import partial
 
 from catalog.records import Basis, FabricKind, PriceModel, Support, Value
-from scrapers.azure_sizes import READ, Size, is_other_accelerator, size
+from scrapers.azure_sizes import READ, Size, is_other_accelerator, is_rdma_capable, size
 from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
@@ -151,10 +151,12 @@ def _priced(
         return
     model, hours, minimum = _terms(row)
     region = row.need_text("armRegionName").lower()
-    priced.add((name, region))
+    amount = row.need_number("retailPrice")
     if row.flag("isPrimaryMeterRegion") is False and tuple(row.text(n) for n in SOLD) in primary:
         yield Ignored("a second meter of the same size")
         return
+    if amount > 0:  # at 0 it is a placeholder, and rejected
+        priced.add((name, region))
     currency = row.text("currencyCode") or "USD"
     yield _listing(
         row,
@@ -163,7 +165,7 @@ def _priced(
         region=region,
         sku=skus.get(name),
         price_model=model,
-        price=Price(row.need_number("retailPrice"), currency, hours),
+        price=Price(amount, currency, hours),
         price_includes=INCLUDES,
         price_note=SPOT_NOTE if model is PriceModel.SPOT else None,
         minimum_hours=minimum,
@@ -309,18 +311,12 @@ def _network(name: str, has: Mapping[str, Row]) -> dict[str, Value]:
     """RDMA on Azure is InfiniBand; without it, instances meet over Ethernet."""
     rdma = has["RdmaEnabled"].text("value") if "RdmaEnabled" in has else None
     if rdma is None:
-        return {"fabric": FabricKind.INFINIBAND.value} if _r_in(name) else {}
+        return {"fabric": FabricKind.INFINIBAND.value} if is_rdma_capable(name) else {}
     if rdma not in ("True", "False"):
         has["RdmaEnabled"].fail("value", f"{rdma[:20]!r} is neither True nor False")
     if rdma == "True":
         return {"rdma": Support.YES.value, "fabric": FabricKind.INFINIBAND.value}
     return {"rdma": Support.NO.value, "fabric": FabricKind.ETHERNET.value}
-
-
-def _r_in(name: str) -> bool:
-    """True where the letters after the vCPUs hold an r, RDMA capable: Standard_ND96isr_H100_v5."""
-    letters = name.removeprefix("Standard_").split("_")[0].lstrip("NCDVG").lstrip("0123456789")
-    return letters.islower() and "r" in letters
 
 
 def _by_name(attribute: str, has: Mapping[str, Row]) -> Evidence:

@@ -31,6 +31,7 @@ from scrapers.listing import (
     Provider,
     Unreadable,
 )
+from scrapers.quantities import fold
 
 BUNDLES = "https://console.vast.ai/api/v0/bundles/"
 PROVIDER = Provider(
@@ -169,7 +170,7 @@ def _listing(row: Row, document: Document, model: PriceModel, gpus_cost: Decimal
 
 def _instance(row: Row, gpu: str, count: int) -> str:
     """Stable while the machine and the size are: an offer's own id changes with every rental."""
-    machine = row.number("machine_id")
+    machine, gpu = row.number("machine_id"), fold(gpu)
     if machine is not None:
         return f"{count}x {gpu} m{machine}"
     return f"{count}x {gpu} o{row.need_number('id')}"
