@@ -99,6 +99,8 @@ def write_offers(
     cursor.execute(_NAME_NEW)
     written += _reprice(cursor, run)
     ended = _end(cursor, lister, run, at)
+    if run and written + ended:
+        _run(cursor, _OF_THIS_RUN, run=run)
     return Counts(new, changed, ended, total - new - changed, written + ended)
 
 
@@ -158,9 +160,15 @@ on conflict (instance_type_id, via, region, tier, price_model) do update set
     {", ".join(f"{name} = excluded.{name}" for name in _VALUES)},
     listed_by_id = excluded.listed_by_id, run_id = coalesce(excluded.run_id, o.run_id),
     ended_at = null
-where (o.ended_at, o.listed_by_id, o.run_id, {", ".join(f"o.{name}" for name in _VALUES)})
-    is distinct from (null, excluded.listed_by_id, coalesce(excluded.run_id, o.run_id),
+where (o.ended_at, o.listed_by_id, {", ".join(f"o.{name}" for name in _VALUES)})
+    is distinct from (null, excluded.listed_by_id,
     {", ".join(f"excluded.{name}" for name in _VALUES)})
+    or (o.run_id is null and excluded.run_id is not null)
+"""
+# Where a list changed anything, all of it is of that run; the same list again leaves all as it is.
+_OF_THIS_RUN = """
+update catalog_offer o set run_id = %(run)s from matched m
+where m.offer_id = o.id and not m.older and o.run_id <> %(run)s
 """
 _NAME_NEW = f"""
 update matched set offer_id = o.id from catalog_offer o
