@@ -70,6 +70,8 @@ def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse 
             f"{name} {' '.join(said)}" for name, said in exc.fields.items()
         )
         return problem(400, "bad_query", message, exc.fields)
+    if isinstance(exc, estimates.TooMuch):
+        return problem(422, "too_much", str(exc))
     if isinstance(exc, Http404):
         return problem(404, "not_found", str(exc) or "There is nothing at this address.")
     if isinstance(exc, OperationalError):

@@ -60,9 +60,7 @@ def page(query: OfferQuery) -> Page:
     """
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     walk = _Walk(query, columns)
-    rows = [dict(zip(columns, row, strict=False)) for row in walk.rows]
-    for row in rows:
-        row["evidence"] = orjson.loads(row["evidence"])
+    rows = [_row(columns, row) for row in walk.rows]
     left_out = left_out_by(query)
     return Page(
         rows=rows,
@@ -73,6 +71,22 @@ def page(query: OfferQuery) -> Page:
         left_out_total=left_out.pop("", 0),
         all_outdated=bool(rows) and all(row["outdated"] for row in rows),
     )
+
+
+def cheapest(query: OfferQuery) -> list[dict[str, Any]]:
+    """Every row of the list, not a page of it: what the cost model ranks."""
+    columns = (*OFFER_KEYS, *HELPERS, "regions")
+    matching, values = _matching(query)
+    source, given = _source(query)
+    shown = ", ".join(_select(column) for column in columns)
+    sql = f"with page as ({matching}) select {shown} from page join {source} l using (offer_id)"
+    return [_row(columns, row) for row in _run(sql, [*values, *given])]
+
+
+def _row(columns: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    row = dict(zip(columns, values, strict=False))
+    row["evidence"] = orjson.loads(row["evidence"])
+    return row
 
 
 def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
@@ -132,10 +146,7 @@ def of_type(instance_type_id: int) -> list[dict[str, Any]]:
         f"select {shown} from offer_listing where instance_type_id = %s "
         "order by outdated, usd_per_gpu_hour nulls last, offer_id"
     )
-    rows = [dict(zip(columns, row, strict=True)) for row in _run(sql, [instance_type_id])]
-    for row in rows:
-        row["evidence"] = orjson.loads(row["evidence"])
-    return rows
+    return [_row(columns, row) for row in _run(sql, [instance_type_id])]
 
 
 # --- The statement ----------------------------------------------------------------------------

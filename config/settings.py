@@ -34,7 +34,12 @@ def postgres(url: str) -> dict[str, Any]:
         "OPTIONS": {
             "connect_timeout": 2,
             # A worker holds one connection a process; a web process, one a thread.
-            "pool": {"min_size": 1, "max_size": int(os.environ.get("DATABASE_POOL", "8"))},
+            # No Postgres is a 503 within 3 s (reliability.md 1), not a wait for the default 30.
+            "pool": {
+                "min_size": 1,
+                "max_size": int(os.environ.get("DATABASE_POOL", "8")),
+                "timeout": 2,
+            },
             # reliability.md 5: a statement that outlives its reader gives its locks back.
             "options": " ".join(
                 f"-c {name}={os.environ.get('DATABASE_' + name.upper(), default)}"

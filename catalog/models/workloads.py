@@ -4,8 +4,6 @@
 
 from django.db import models
 
-from catalog.models.hardware import InstanceType
-
 
 class Workload(models.Model):
     """A named job of the cost model, with its source."""
@@ -21,22 +19,23 @@ class Workload(models.Model):
 
 
 class Estimate(models.Model):
-    """A result of the cost model, kept for as long as model and facts are the same."""
+    """An answer of the cost model, kept for as long as model, job and facts are the same.
 
-    workload = models.ForeignKey(Workload, models.CASCADE, related_name="estimates")
-    instance_type = models.ForeignKey(InstanceType, models.CASCADE, related_name="estimates")
+    `digest` names all that the answer rests on (`catalog.estimates`), so types of equal hardware
+    share one, and a changed fact asks anew.
+    """
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    workload = models.ForeignKey(
+        Workload, models.CASCADE, null=True, blank=True, related_name="estimates"
+    )
     gpus = models.IntegerField()
     model_version = models.CharField(max_length=64)
-    facts_digest = models.CharField(max_length=64)
     result = models.JSONField()
     computed_at = models.DateTimeField()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["workload", "instance_type", "gpus", "model_version", "facts_digest"],
-                name="estimate_once",
-            ),
             models.CheckConstraint(
                 condition=models.Q(gpus__gt=0), name="estimate_of_at_least_one_gpu"
             ),
