@@ -203,11 +203,16 @@ class Http:
         except Refused as refusal:
             raise FetchFailed(f"{url.host}: {refusal}") from None
         except TooLate:
-            raise FetchFailed(f"{url.host} takes longer than {self._deadline:.0f} s") from None
+            raise self._too_late(url) from None
         except (httpx.HTTPError, *BROKEN) as problem:
+            if time.monotonic() >= self._door.ends:
+                raise self._too_late(url) from None
             raise _Again(f"{url.host}: {_said(problem)}") from None
         except httpx.InvalidURL as problem:
             raise FetchFailed(f"not an address: {problem}") from None
+
+    def _too_late(self, url: httpx.URL) -> FetchFailed:
+        return FetchFailed(f"{url.host} takes longer than {self._deadline:.0f} s")
 
     def _address(self, url: httpx.URL) -> httpx.URL:
         stand_in = self._stand_ins.get(_origin(url))
