@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from catalog.facts import gpus
@@ -97,6 +98,7 @@ SILENT = {
 }  # fmt: skip
 _TOKEN = re.compile(r"[A-Za-z0-9.]+")
 _MEMORY = re.compile(r"([0-9]{1,4})(?:\.[0-9]{1,3})?(g|gb|gib)?")
+_TIMES = re.compile(r"[0-9]{1,3}x")
 CHIP_TOKENS = 4  # "rtx 6000 ada", "rtx pro 6000"
 
 
@@ -125,12 +127,18 @@ def _meant(words: str, shown: str) -> tuple[list[Sku], int | None]:
 
 
 def _chip(tokens: list[str]) -> tuple[str | None, list[str]]:
-    """The longest run of first tokens that is a chip's name, and the tokens after it."""
+    """The longest run of first tokens that is a chip's name, and the tokens beside it.
+
+    "HGX H100": the board may stand before; "8x H100": so may the count.
+    """
+    before = list(takewhile(lambda token: token in FORMS or _TIMES.fullmatch(token), tokens))
+    tokens = tokens[len(before) :]
+    beside = [token for token in before if token in FORMS]
     chips = {sku.chip for sku in _by_slug().values()}
     for length in range(min(CHIP_TOKENS, len(tokens)), 0, -1):
         name = "".join(tokens[:length])
         if name in chips:
-            return name, tokens[length:]
+            return name, [*beside, *tokens[length:]]
     return None, tokens
 
 
