@@ -28,11 +28,12 @@ Symbols: T tokens of a micro-batch, h hidden, f inner width, a heads, L layers, 
 ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 """
 
+# `estimate` and `search` are modules here; their functions are imported from scoring.estimate.
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
 from scoring.constants import MODEL_VERSION
-from scoring.estimate import best, estimate, rank, search, whole_nodes
+from scoring.estimate import best, rank, whole_nodes
 from scoring.fields import FieldError
-from scoring.gpus import Gpu, gpu, gpus
+from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters
 from scoring.layout import Layout
 from scoring.workload import Job, Transformer, job, job_fields, jobs
@@ -51,14 +52,11 @@ __all__ = [
     "cluster",
     "cluster_fields",
     "clusters",
-    "estimate",
     "gpu",
-    "gpus",
     "job",
     "job_fields",
     "jobs",
     "rank",
-    "search",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",
     "whole_nodes",

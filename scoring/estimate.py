@@ -361,13 +361,13 @@ def _efficiencies(
     """
     bare = cluster.bare()
     rate = _rate(job, layout, seconds)
-    start = _smallest_rate(bare, job, gpus)
+    start = smallest_rate(bare, job, gpus)
     scaling = 1.0 if start is None else rate / gpus / start
     if gpus <= min(cluster.domain_gpus, gpus) or gpus == 1:
         return scaling, 1.0
     domain = bare.as_one_domain(gpus)
     if searched and job.kind != "custom":
-        ideal = _best_rate(domain, job, gpus) or rate
+        ideal = best_rate(domain, job, gpus) or rate
     else:
         ideal = _rate(job, layout, _seconds(domain, job, layout))
     return scaling, rate / max(ideal, rate)
@@ -381,13 +381,14 @@ def _rate(job: Job, layout: Layout, seconds: float) -> float:
 
 
 @lru_cache(maxsize=8192)
-def _best_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
+def best_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
+    """Throughput of the best layout, in the job's own measure; None where none fits."""
     found = find_layouts(cluster, job, gpus, 1)
     return _rate(job, found[0], _seconds(cluster, job, found[0])) if found else None
 
 
 @lru_cache(maxsize=8192)
-def _smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
+def smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
     """Throughput per GPU at the smallest count up to `gpus` on which the job fits."""
     if job.trains:
         count = smallest_count(cluster, job, gpus)
@@ -396,7 +397,7 @@ def _smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
         count = next((n for n in counts if _holds(cluster, job, n)), None)
     if count is None:
         return None
-    found = _best_rate(cluster, job, count)
+    found = best_rate(cluster, job, count)
     return None if found is None else found / count
 
 

@@ -110,7 +110,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     precision, stated = _precision(row)
     task = row.get("model_name", "") + row.get("extra", "")
     kind = "finetune_lora" if "lora" in task.lower() else "train"
-    software = _software(row)
+    software = software_of(row.get("framework", ""))
     recompute, known = _recompute(row, software)
     seq_len = number(row, "seq_len")
     if not seq_len:
@@ -441,12 +441,12 @@ def _precision(row: Mapping[str, str]) -> tuple[str, bool]:
     return "bf16", bool(text)
 
 
-def _software(row: Mapping[str, str]) -> str:
-    text = row.get("framework", "")
+def software_of(framework: str) -> str:
+    """The software profile of a framework's name: the first whose prefix it has."""
     return next(
         str(name)
         for name, software in SOFTWARE.items()
-        if any(text.startswith(prefix) for prefix in software.prefixes)
+        if any(framework.startswith(prefix) for prefix in software.prefixes)
     )
 
 
