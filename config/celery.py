@@ -14,9 +14,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 
 def broker(url: str) -> str:
-    """The broker's address in kombu's words: a Unix socket is `redis+socket:///path` there."""
+    """The broker's address in kombu's words, where a Unix socket is `redis+socket:///path`."""
     scheme, _, rest = url.partition("://")
-    return f"redis+socket://{rest}" if scheme == "unix" else url
+    return f"redis+socket://{rest.replace('?db=', '?virtual_host=')}" if scheme == "unix" else url
 
 
 app = Celery("fabricscout", broker=broker(settings.REDIS_URL), set_as_current=True)

@@ -27,7 +27,7 @@ import psycopg
 import redis
 from psycopg import sql
 
-from config.children import Child, dies_with_us, ended, stop_all, wait_until_ended
+from config.children import Child, dies_with_us, stop_all, wait_until_ended
 from config.home import DATABASE, Refused, sockets
 
 PATIENCE = 120  # [s]: recovery after a power cut reads the log of all since the last checkpoint
@@ -79,7 +79,7 @@ class Servers:
             self._initdb(programs, data)
         same_version(programs, data)
         own(data)
-        stop_stray(data)
+        make_way(data)
         server = postgres_server(programs, data, self.home, LASTING if self.lasting else THROWAWAY)
         server.start()
         self.running["postgres"] = server
@@ -202,29 +202,33 @@ def same_version(programs: Path, data: Path) -> None:
         )
 
 
-def stop_stray(data: Path) -> None:
-    """Make way in `data`: stop a postmaster that a killed launcher left, and unmask a stranger.
+def make_way(data: Path) -> None:
+    """Clear `data` of a postmaster, or of the sessions of a dead one, and unmask a stranger.
 
     Postgres trusts the process id in an old `postmaster.pid` and refuses to start while any
-    process has it. Given the id of a dead one instead, it still looks for living backends first.
+    process has it. Given the id of a dead one instead, it still looks for living sessions first.
     """
     note = data / "postmaster.pid"
     with suppress(FileNotFoundError, ValueError):
         first, _, rest = note.read_text().partition("\n")
-        if postmaster := living_postmaster(int(first), data):
-            postmaster.send_signal(signal.SIGINT)
-            wait_until_ended([postmaster], seconds=30)
-        elif note.exists():
+        working = [process for process in psutil.process_iter() if works_in(data, process)]
+        for process in working:
+            if process.pid == int(first):
+                process.send_signal(signal.SIGINT)
+                wait_until_ended([process], seconds=30)
+        for process in working:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        wait_until_ended(working, seconds=5)
+        if note.exists():
             note.write_text(f"{dead_pid()}\n{rest}")
 
 
-def living_postmaster(pid: int, data: Path) -> psutil.Process | None:
-    """Process `pid`, if it is a Postgres that serves `data`."""
-    with suppress(psutil.Error):
-        process = psutil.Process(pid)
-        if str(data) in process.cmdline() and not ended(process):
-            return process
-    return None
+def works_in(data: Path, process: psutil.Process) -> bool:
+    """True for a Postgres process of `data`: each has it as its folder."""
+    with suppress(psutil.Error, OSError):
+        return process.name().startswith("postgres") and Path(process.cwd()) == data.resolve()
+    return False
 
 
 def dead_pid() -> int:

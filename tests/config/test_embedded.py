@@ -145,6 +145,38 @@ def test_committed_rows_outlive_a_kill_of_every_server(home: Path) -> None:
     servers.stop()
 
 
+def test_a_session_at_work_does_not_outlive_its_postmaster(home: Path) -> None:
+    """Busy, it would not notice for minutes, and no Postgres could start beside it."""
+    servers = Servers(home)
+    servers.start(valkey=False)
+    busy = "select sum(sqrt(a * b)) from generate_series(1, 20000) a, generate_series(1, 20000) b"
+    with Busy(home, busy) as session:
+        servers.running["postgres"].process.kill()  # type: ignore[union-attr]
+        servers.running["postgres"].process.wait()  # type: ignore[union-attr]
+        assert psutil.pid_exists(session)
+        servers.start(valkey=False)
+        assert ask(home, "select 1") == 1
+        servers.stop()
+
+
+class Busy:
+    """A session that computes; its process id."""
+
+    def __init__(self, home: Path, query: str) -> None:
+        self.connection = psycopg.connect(addresses(home)["DATABASE_URL"])
+        self.query = query
+
+    def __enter__(self) -> int:
+        pid = self.connection.info.backend_pid
+        self.connection.pgconn.send_query(self.query.encode())
+        self.connection.pgconn.flush()
+        time.sleep(0.3)
+        return pid
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+
 def test_a_stale_pid_file_that_names_a_stranger_is_no_obstacle(home: Path) -> None:
     servers = Servers(home)
     servers.start(valkey=False)

@@ -115,11 +115,12 @@ def logs(home: Path) -> dict[str, str]:
 
 
 def processes_of(home: Path) -> list[psutil.Process]:
-    """Whatever runs for `home`: by its environment or its command line."""
+    """Whatever runs for `home`: by its folder, environment or command line."""
     found = []
     for process in psutil.process_iter():
         try:
-            words = [*process.cmdline(), process.environ().get("FABRICSCOUT_HOME", "")]
+            words = [process.cwd(), *process.cmdline()]
+            words.append(process.environ().get("FABRICSCOUT_HOME", ""))
             alive = process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid()
         except psutil.Error:
             continue
@@ -232,32 +233,50 @@ def test_a_first_start_cut_short_is_made_good_by_the_next(tmp_path: Path, wait: 
     assert nothing_left(tmp_path)
 
 
-def test_what_falls_is_started_again_and_said(home: Path) -> None:
-    launcher = Launcher(home).ready()
-    web = next(p for p in processes_of(home) if "granian" in p.cmdline())
-    web.kill()
+def fell(launcher: Launcher, name: str) -> None:
+    """Wait until it has said so, and serves again."""
     deadline = time.monotonic() + READY
-    while not any("web ended by itself" in line for line in launcher.said):
+    while not any(f"{name} ended by itself" in line for line in launcher.said):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    while True:
-        try:
-            assert launcher.status("/healthz") == 200
-            break
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+    while status_or_none(launcher, "/readyz") != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def status_or_none(launcher: Launcher, path: str) -> int | None:
+    """The status, or None when nobody answers."""
+    try:
+        return launcher.status(path)
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+def test_what_falls_is_started_again_and_said(home: Path) -> None:
+    launcher = Launcher(home).ready()
+    next(p for p in processes_of(home) if "granian" in p.cmdline()).kill()
+    fell(launcher, "web")
+    next(p for p in processes_of(home) if "valkey" in p.name()).kill()
+    fell(launcher, "valkey")
+    os.kill(postmaster(home), signal.SIGKILL)
+    fell(launcher, "postgres")
     launcher.end(signal.SIGTERM)
     assert nothing_left(home)
 
 
-def test_without_postgres_it_ends_with_a_sentence(home: Path) -> None:
+def postmaster(home: Path) -> int:
+    """The process id of the embedded Postgres."""
+    return int((home / "postgres" / "postmaster.pid").read_text().split()[0])
+
+
+def test_a_postgres_that_will_not_stay_up_ends_the_service_with_a_sentence(home: Path) -> None:
     launcher = Launcher(home).ready()
-    note = home / "postgres" / "postmaster.pid"
-    os.kill(int(note.read_text().split()[0]), signal.SIGKILL)
-    launcher.listener.join(30)
+    pid = postmaster(home)
+    (home / "postgres" / "global" / "pg_control").unlink()
+    os.kill(pid, signal.SIGKILL)
+    launcher.listener.join(READY)
     assert launcher.process.returncode == 1
-    assert launcher.said[-1].startswith("Postgres ended by itself, and the service with it")
+    assert launcher.said[-1].startswith("Postgres ended 4 times in a row; it said last: ")
     assert nothing_left(home)
 
 

@@ -2,8 +2,8 @@
 
 Postgres and Valkey first, the tables and the bundled catalog, then the web; worker and beat only
 after the first page, since all at once start several times slower on two cores. Whatever ends by
-itself is started again, but for Postgres: without it there is nothing to serve. `manage.py` has
-claimed the home and set the environment before this module is read.
+itself is started again; a Postgres that will not stay up ends the service. `manage.py` has claimed
+the home and set the environment before this module is read.
 """
 
 import http.client
@@ -24,11 +24,12 @@ from django.core.management import BaseCommand, call_command, get_commands
 from django.db import DatabaseError, connection
 
 from config.children import Child, stop_all, stop_leftovers
-from config.embedded import Servers
+from config.embedded import Servers, make_way
 from config.home import HOME, Refused, addresses, mark, publish
 
 HOST = "127.0.0.1"
 FIRST_PAGE = 60  # [s] that the first page may take
+TRIES = 3  # times that Postgres is started again, unless it lived a while in between
 STOPPING = 10.5  # [s] for beat, worker and web together; the servers need 4 more at most
 WEB = {
     "DATABASE_STATEMENT_TIMEOUT": "5s",
@@ -158,21 +159,19 @@ class Service:
             time.sleep(0.2)
 
     def _fallen(self, child: Child) -> None:
-        if child.name == "postgres":
-            raise Refused(
-                f"Postgres ended by itself, and the service with it; {child.last_words()}"
-            )
         if child.name == "estimates":  # it runs once
             self.children.remove(child)
             if child.process and child.process.returncode:
                 say(f"the first estimates failed; {child.last_words()}")
-            return
-        if not child.restart_at:
+        elif not child.restart_at:
             wait = child.fall()
-            say(
-                f"{child.name} ended by itself, starting it again in {wait} s; {child.last_words()}"
-            )
+            if child.name == "postgres" and child.falls > TRIES:
+                raise Refused(f"Postgres ended {TRIES + 1} times in a row; {child.last_words()}")
+            again = f"{child.name} ended by itself, starting it again in {wait} s"
+            say(f"{again}; {child.last_words()}")
         elif time.monotonic() >= child.restart_at:
+            if child.name == "postgres":
+                make_way(self.home / "postgres")
             child.start()
 
     def stop(self) -> None:
