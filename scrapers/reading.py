@@ -25,6 +25,7 @@ from scrapers.registry import provider_module
 MEMORY = 2 * 2**30  # [B] of address space
 CPU_SECONDS = 120
 SECONDS = 150.0
+CHILD = "from scrapers.reading import main; main()"
 ROOT = Path(__file__).parent.parent
 NOTHING = {b"", b"[]", b"{}", b"null"}
 
@@ -61,7 +62,7 @@ def read(task: Task) -> Normalised:
         return Normalised()  # an empty list, for the gates to judge
     try:
         child = subprocess.run(
-            [sys.executable, "-c", "from scrapers.reading import main; main()"],
+            [sys.executable, "-c", CHILD],
             cwd=ROOT,
             input=pickle.dumps(task),
             stdout=subprocess.PIPE,
@@ -98,10 +99,15 @@ def answer(task: Task) -> Normalised | str:
         return str(problem)
 
 
-def main() -> None:
-    """The child's whole life."""
+def cap() -> None:
+    """What the child may use, set before it reads a byte."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+
+
+def main() -> None:
+    """The child's whole life."""
+    cap()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a parser prints goes to the log
     task = pickle.load(sys.stdin.buffer)  # noqa: S301 -- our own parent's
