@@ -103,6 +103,8 @@ def settle(
                 result.rejected.append(Rejected(reason, item.where, item.row))
     unique = _one_an_identity(taken, result.ignored)
     result.rejected.extend(row for row in unique if isinstance(row, Rejected))
+    # a row sold two ways and wrong for one reason is rejected once
+    result.rejected[:] = dict.fromkeys(result.rejected)
     result.offers.extend(_spot_checked([row for row in unique if isinstance(row, OfferRecord)]))
     return result
 
