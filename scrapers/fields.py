@@ -225,6 +225,8 @@ _PLAIN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?")
 
 def visible(text: str) -> str:
     """Trimmed, its control and invisible characters gone, its spaces single."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     kept = "".join(
         " " if kind == "Cc" else "" if kind in ("Cf", "Cs", "Co", "Cn") else letter
         for letter in text

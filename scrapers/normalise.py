@@ -117,6 +117,7 @@ def _offer(
 ) -> OfferRecord:
     gpu, gpu_warnings = _gpu(provider, listing)
     _check_memory(listing)
+    _check_links(listing)
     native, hourly_warnings = _native_per_hour(listing)
     rate = None if native is None else _rate(native[1], rates)
     usd = None if native is None or rate is None else round(native[0] * rate.usd, 6)
@@ -183,6 +184,17 @@ def _check_memory(listing: Listing) -> None:
             f"the total GPU memory, {total[0]} {total[1]}, is not {count} x {each[0]} {each[1]}: "
             "a mixed machine, or a wrong count"
         )
+
+
+def _check_links(listing: Listing) -> None:
+    """Gate: NICs × rate = the instance's total."""
+    names = ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
+    nics, each, total = (listing.said.get(name) for name in names)
+    if nics is None or each is None or total is None:
+        return
+    counted = Decimal(str(nics)) * Decimal(str(each))
+    if abs(counted - Decimal(str(total))) > counted * TOTAL_TOLERANCE:
+        raise Inconsistent(f"{nics} NICs x {each} Gb/s is not {total} Gb/s")
 
 
 # --- Its price --------------------------------------------------------------------------------

@@ -149,6 +149,9 @@ def _priced(
     if reason := _irrelevant(row, name):
         yield Ignored(reason)
         return
+    if (row.text("effectiveStartDate") or "")[:10] > document.fetched_at.date().isoformat():
+        yield Ignored("a price that does not hold yet")
+        return
     model, hours, minimum = _terms(row)
     region = row.need_text("armRegionName").lower()
     amount = row.need_number("retailPrice")

@@ -4,7 +4,8 @@ API: POST https://console.vast.ai/api/v0/bundles/
      https://docs.vast.ai/api-reference/search/search-offers (read 2026-11-29)
 
 - An answer is cut at `limit` (64 unless said) without a page token: walk on by price.
-- Left unsaid, `verified`, `rentable` and `external` hide most of the market: all are said.
+- Left unsaid, `verified`, `rentable` and `cpu_arch` hide much of the market: all are said.
+  `external` is not: it is null on most offers, which no list of true and false would match.
 - `dph_base` is the GPUs of the offer, all of them, for an hour; `dph_total` adds 8 GB of disk.
   We compare with 100 GB: `storage_cost` is US$ per GB and month, and a month there is 720 hours.
 - `min_bid` is the price of an interruptible instance, without disk.
@@ -81,7 +82,6 @@ def _search(cheapest: Decimal) -> dict[str, object]:
         "dph_total": {"gte": float(cheapest)},
         "verified": EITHER,
         "rentable": EITHER,
-        "external": EITHER,
         "cpu_arch": {"in": ["amd64", "arm64"]},
     }
 

@@ -1,11 +1,12 @@
 """What is odd about Azure: many meters for one size, prices of a term, GPUs by the size's name."""
 
+import json
 from datetime import date
 from decimal import Decimal
 
 import pytest
 from loopback import Answer, serve
-from recorded import fact, one, parsed, reasons, recorded, shared
+from recorded import PAYLOADS, fact, one, parsed, reasons, recorded, shared
 
 from catalog.records import Basis, Normalised
 from scrapers.azure_sizes import FAMILIES, is_rdma_capable, size
@@ -145,6 +146,14 @@ def test_families(name, gpu, gpus):
 def test_every_family_has_its_source_and_its_own_sizes():
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
     assert all(family.page.endswith("-series.md") for family in FAMILIES)
+
+
+def test_a_price_of_next_month_is_not_todays():
+    row = json.loads((PAYLOADS / "azure.json").read_bytes())["Items"][0]
+    later = row | {"effectiveStartDate": "2026-12-01T00:00:00Z", "retailPrice": 90.0}
+    result = parsed("azure", {"Items": [later, row]})
+    assert [o.usd_per_hour for o in result.offers] == [Decimal("101.5")]
+    assert result.ignored == {"a price that does not hold yet": 1}
 
 
 # --- The list of sizes ------------------------------------------------------------------------

@@ -242,6 +242,12 @@ def test_count_times_memory_is_the_total():
     assert "is not 8 x 80 GB" in refused(**bad)
 
 
+def test_nics_times_rate_is_the_total():
+    good = {"fabric_nics": 8, "fabric_gbits_per_s_per_nic": 400, "fabric_gbits_per_s": 3200}
+    assert settled(listing(said=good)).offers
+    assert "8 NICs x 400 Gb/s is not 400" in refused(said=good | {"fabric_gbits_per_s": 400})
+
+
 @pytest.mark.parametrize(
     ("price", "reason"),
     [

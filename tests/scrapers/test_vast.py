@@ -158,8 +158,9 @@ def test_no_default_filter_hides_the_market():
     with serve([Answer.json({"offers": []})]) as market:
         list(vast.fetch(market.http(ORIGIN)))
     query = json.loads(market.requests[0].body)
-    assert {query[name]["in"][0] for name in ("verified", "rentable", "external")} == {True}
-    assert all(len(query[name]["in"]) == 2 for name in ("verified", "rentable", "external"))
+    assert query["verified"] == query["rentable"] == {"in": [True, False]}
+    assert query["cpu_arch"] == {"in": ["amd64", "arm64"]}
+    assert "external" not in query
 
 
 def test_a_page_that_never_changes_ends_the_walk():
