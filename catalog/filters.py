@@ -308,7 +308,7 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
 
 def words_of_a_cursor(text: str) -> str:
     """A cursor as it was given out; its content is checked where it is used."""
-    if len(text) > 2000 or not re.fullmatch(r"[\w:=-]+", text, re.ASCII):
+    if len(text) > 2000 or not re.fullmatch(r"[\w.:-]+", text, re.ASCII):
         raise ValueError("is not a cursor of this service.")
     return text
 

@@ -31,6 +31,7 @@ MESHES = {
 }
 BOARD_GPUS = 8
 LINKED = (*NVLINK, ScaleUp.INFINITY_FABRIC_MESH, ScaleUp.GAUDI_MESH)
+RDMA = (FabricKind.INFINIBAND, FabricKind.ROCE)
 TCPX = (FabricKind.GPUDIRECT_TCPX, FabricKind.GPUDIRECT_TCPXO)
 
 
@@ -270,6 +271,17 @@ def _fabric_product(known: Spec) -> Iterator[Fact]:
         yield _derived(known, "fabric_gbits_per_s_per_nic", total / nics, "total ÷ NICs")
 
 
+def _by_definition(known: Spec) -> Iterator[Fact]:
+    """What the kind of fabric is, not what a provider set up."""
+    fabric = known["fabric"]
+    if fabric in RDMA:
+        rule = f"{fabric} is an RDMA fabric"
+        yield _derived(known, "rdma", Support.YES.value, rule)
+    if fabric is not None and fabric != FabricKind.INFINIBAND:
+        rule = "SHARP is a function of InfiniBand switches"
+        yield _derived(known, "sharp", Support.NO.value, rule)
+
+
 def _gpudirect(known: Spec) -> Iterator[Fact]:
     """By definition only: RDMA between GPUs is never derived from the presence of a fabric."""
     fabric = known["fabric"]
@@ -293,5 +305,6 @@ RULES: tuple[Callable[[Spec], Iterator[Fact]], ...] = (
     _link_speed,
     _pair_speed,
     _fabric_product,
+    _by_definition,
     _gpudirect,
 )

@@ -365,8 +365,8 @@ def _facet(query: OfferQuery, name: str) -> list[tuple[str | None, int]]:
         return _thresholds(query, wanted, f"from {source} where {where}", [*given, *values])
     value = f"({wanted.sql})" if not wanted.many else wanted.fields[0]
     sql = (
-        f"select ({value})::text, count(distinct {key}) from {source} where {where} "
-        "group by 1 order by 1 is null, 2 desc, 1"
+        f"select v, n from (select ({value})::text as v, count(distinct {key}) as n "
+        f"from {source} where {where} group by 1) f order by v is null, n desc, v"
     )
     return [(text, rows) for text, rows in _run(sql, [*given, *values])]
 

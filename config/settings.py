@@ -131,6 +131,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "catalog.api.error_response",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of ours
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "FabricScout API",

@@ -87,6 +87,13 @@ def test_gpudirect_rdma_never_follows_from_a_fabric():
     assert known(fabric="efa")["gpudirect_rdma"] is None
 
 
+def test_what_a_kind_of_fabric_is_follows_by_definition():
+    assert known(fabric="infiniband")["rdma"] == "yes"
+    assert known(fabric="infiniband")["sharp"] is None  # the switch can; is it enabled?
+    assert known(fabric="roce")["sharp"] == "no"
+    assert known()["sharp"] is None
+
+
 def test_tcpxo_is_gpudirect_and_not_rdma():
     mega = known(fabric="gpudirect_tcpxo")
     assert (mega["gpudirect"], mega["gpudirect_rdma"]) == ("yes", "no")

@@ -1,0 +1,277 @@
+"""`GET /api/v1/offers/`: an unknown is not a no, and every form of the list is the same list."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from catalog.filters import FILTERS
+from catalog.models import Offer
+from catalog.records import OFFER_KEYS
+from tests.catalog.conftest import offer, scrape
+from tests.catalog.market import open_market
+
+
+@pytest.fixture
+def ask(client):
+    """A query string to the answer's JSON; other status codes where they are named."""
+
+    def get(query: str = "", status: int = 200):
+        answer = client.get(f"/api/v1/offers/?{query}")
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    return get
+
+
+@pytest.fixture
+def names(ask):
+    """A query string to the names of the types listed, in their order."""
+    return lambda query: [row["instance_type"] for row in ask(query)["results"]]
+
+
+@pytest.fixture
+def _market():
+    open_market(days=-1 / 24)
+
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_market")]
+
+
+def test_every_row_has_every_key_in_order_and_money_as_text(ask):
+    for row in ask("rows=region")["results"]:
+        assert tuple(row) == OFFER_KEYS
+    cheapest = ask("price_model=on_demand&gpu=h100-sxm5-80gb")["results"][0]
+    assert (cheapest["usd_per_hour"], cheapest["usd_per_gpu_hour"]) == ("8", "1")
+    assert (cheapest["gpu_count"], cheapest["scale_up_gbytes_per_s"]) == (8, 450)
+
+
+def test_nvlink_and_infiniband_lists_what_is_known_to_have_both(ask):
+    answer = ask("nvlink=true&infiniband=true&price_model=on_demand&rows=region")
+    assert [(r["instance_type"], r["region"]) for r in answer["results"]] == [
+        ("ib", "oslo"),
+        ("ib", "tokyo"),
+        ("quoted", "oslo"),  # no price is not free: it stands last
+    ]
+    assert answer["results"][2]["usd_per_hour"] is None
+
+
+def test_what_an_unknown_keeps_out_is_counted_and_can_be_let_in(ask, names):
+    query = "nvlink=true&infiniband=true&price_model=on_demand"
+    answer = ask(query)
+    assert answer["left_out"] == 2
+    assert answer["left_out_by"] == {"nvlink": 1, "infiniband": 2}
+    assert names(f"{query}&include_unknown=fabric") == ["dark", "ib", "quoted"]
+    assert names(f"{query}&include_unknown=infiniband") == ["dark", "ib", "quoted"]
+    assert ask(f"{query}&include_unknown=fabric")["left_out_by"] == {"nvlink": 1}
+    assert ask(f"{query}&include_unknown=fabric,scale_up")["left_out"] == 0
+
+
+@pytest.mark.parametrize("name", ["nvlink", "infiniband"])
+def test_no_is_known_too_and_an_unknown_is_in_neither(names, name):
+    everything = set(names(""))
+    yes, no = set(names(f"{name}=true")), set(names(f"{name}=false"))
+    assert yes and no
+    assert not yes & no
+    assert everything - yes - no  # the unknown
+
+
+def test_one_row_a_type_shows_its_lowest_region_and_price_models_apart(ask):
+    rows = ask("gpu=h100-sxm5-80gb&infiniband=true&sort=usd_per_hour")["results"]
+    assert [(r["price_model"], r["usd_per_hour"]) for r in rows] == [
+        ("spot", "12"),
+        ("on_demand", "24"),
+        ("on_demand", None),
+    ]
+
+
+def test_unknown_sorts_last_both_ways(names):
+    assert (
+        names("price_model=on_demand&sort=cliff")[-4:]
+        == names("price_model=on_demand&sort=-cliff")[-4:]
+    )
+    assert names("infiniband=true&rows=region&sort=-usd_per_hour")[-1] == "quoted"
+
+
+def test_lists_are_the_union_of_commas_and_repetition(names):
+    both = names("fabric=infiniband,roce&price_model=on_demand")
+    assert both == names("fabric=infiniband&fabric=roce&price_model=on_demand")
+    assert set(both) == {"ib", "quoted", "roce"}
+
+
+def test_an_empty_parameter_is_absent(names):
+    assert names("gpu=&nvlink=") == names("")
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "says"),
+    [
+        ("nvlink=maybe", "nvlink", "true or false"),
+        ("gpu=h100", "gpu", "h100-sxm5-80gb"),  # named: what it may have meant
+        ("fabric=ib", "fabric", "infiniband, roce, efa"),
+        ("colour=red", "colour", "is not a parameter"),
+        ("nvlink=true&nvlink=false", "nvlink", "more than once"),
+        ("usd_per_hour_max=NaN", "usd_per_hour_max", "a number"),
+        ("usd_per_hour_max=1e1000000", "usd_per_hour_max", "a number"),
+        ("usd_per_hour_max=-1", "usd_per_hour_max", "a number"),
+        ("gpu_count_min=" + "9" * 5000, "gpu_count_min", "a number"),
+        ("page_size=0", "page_size", "from 1 to 500"),
+        ("page_size=501", "page_size", "from 1 to 500"),
+        ("sort=price", "sort", "usd_per_gpu_hour"),
+        ("sort=cliff,-cliff", "sort", "twice"),
+        ("include_unknown=colour", "include_unknown", "none of"),
+        ("cursor=abc", "cursor", "is not a cursor"),
+        ("as_of=yesterday", "as_of", "2026-11-29"),
+        ("q=%00", "q", "NUL"),
+        ("provider=%00", "provider", "NUL"),
+        ("facets=colour", "facets", "none of"),
+        ("currency=XXX", "currency", "USD"),
+    ],
+)
+def test_a_bad_query_is_a_400_that_names_the_field_and_what_it_may_be(ask, query, field, says):
+    error = ask(query, status=400)["error"]
+    assert error["code"] == "bad_query"
+    assert list(error["fields"]) == [field]
+    assert says in error["fields"][field][0]
+
+
+def test_every_filter_can_be_asked_and_unknown_let_through(ask):
+    values = {bool: "true", str: "1"}
+    for name, wanted in FILTERS.items():
+        choices = getattr(wanted.read, "choices", None)
+        given = choices[0] if choices else "h100-sxm5-80gb" if name == "gpu" else None
+        for value in [given] if given else ["true", "1"]:
+            try:
+                wanted.read(value)
+            except ValueError:
+                continue
+            without = ask(f"{name}={value}&rows=region&page_size=500")
+            if name != "q":
+                let_in = ask(f"{name}={value}&include_unknown={name}&rows=region&page_size=500")
+                more = len(let_in["results"]) - len(without["results"])
+                assert more == without["left_out"], name
+            break
+        else:
+            pytest.fail(f"{name} takes none of the values that were tried: {values}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "rows=region&sort=-usd_per_hour",
+        "rows=region&sort=region,-gpu_count",
+        "sort=-cliff,provider&nvlink=true",
+        "q=acme%20oslo",
+    ],
+)
+def test_pages_forth_and_back_show_every_row_once_in_one_order(client, ask, query):
+    whole = ask(f"{query}&page_size=500&count=true")
+    assert whole["count"] == len(whole["results"])
+    forth, address = [], f"/api/v1/offers/?{query}&page_size=2"
+    last = None
+    while address:
+        page = client.get(address).json()
+        forth += page["results"]
+        last, address = page, page["next"]
+    assert forth == whole["results"]
+    back = last["results"]
+    while last["previous"]:
+        last = client.get(last["previous"]).json()
+        back = last["results"] + back
+    assert back == whole["results"]
+
+
+def test_a_cursor_of_another_list_is_refused(client, ask):
+    cursor = ask("page_size=2")["next"].split("cursor=")[1]
+    assert client.get(f"/api/v1/offers/?page_size=3&cursor={cursor}").status_code == 200
+    assert client.get(f"/api/v1/offers/?nvlink=true&cursor={cursor}").status_code == 400
+    assert client.get(f"/api/v1/offers/?cursor={cursor[:-1]}").status_code == 400
+
+
+@pytest.mark.parametrize("query", ["", "rows=region&nvlink=true", "sort=-gpu_count&page_size=3"])
+def test_csv_and_ndjson_are_the_rows_of_the_json(client, ask, query):
+    rows = ask(query)["results"]
+    lines = client.get(f"/api/v1/offers/?{query}&format=ndjson").content.splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    answer = client.get(f"/api/v1/offers/?{query}&format=csv")
+    table = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert answer["Content-Type"].startswith("text/csv")
+    assert [list(row) for row in table] == [list(OFFER_KEYS)] * len(rows)
+    for line, row in zip(table, rows, strict=True):
+        assert line["instance_type"] == row["instance_type"]
+        assert line["usd_per_hour"] == (row["usd_per_hour"] or "")
+        assert line["nvlink_domain_gpus"] == str(row["nvlink_domain_gpus"] or "")
+        assert line["stale"] == str(row["stale"]).lower()
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_text(client):
+    answer = client.get("/api/v1/offers/?q=cards&format=csv&fields=provider,usd_per_hour")
+    assert answer.content.decode() == "provider,usd_per_hour\n'=other,6\n"
+    assert "attachment" in answer["Content-Disposition"]
+
+
+def test_fields_chooses_the_keys(ask):
+    row = ask("fields=provider,usd_per_hour&page_size=1")["results"][0]
+    assert list(row) == ["provider", "usd_per_hour"]
+
+
+def test_a_facet_ignores_its_own_filter_and_counts_the_unknown(ask):
+    facets = ask("fabric=roce&price_model=on_demand&facets=fabric,gpu")["facets"]
+    assert facets["fabric"] == [
+        {"value": "infiniband", "count": 2},
+        {"value": "ethernet", "count": 1},
+        {"value": "roce", "count": 1},
+        {"value": None, "count": 3},
+    ]
+    assert facets["gpu"] == [{"value": "h100-sxm5-80gb", "count": 1}]
+
+
+def test_a_threshold_facet_counts_what_reaches_it(ask):
+    asked = "price_model=on_demand&facets=fabric_gbits_per_s_per_gpu_min"
+    counts = ask(asked)["facets"]["fabric_gbits_per_s_per_gpu_min"]
+    assert {c["value"]: c["count"] for c in counts} == {
+        "800": 0, "400": 2, "200": 3, "100": 3, None: 4,
+    }  # fmt: skip
+
+
+def test_text_is_looked_for_literally(names):
+    assert names("q=%25") == []
+    assert names("q=_") == []
+    assert set(names("q=ACME roce")) == {"roce"}
+
+
+def test_a_price_too_old_to_rank_stands_after_fresher_ones(ask):
+    Offer.objects.filter(instance_type__name="dark").update(
+        collected_at=datetime.now(UTC) - timedelta(days=60)
+    )
+    rows = ask("price_model=on_demand&nvlink=true")["results"]
+    assert [(r["instance_type"], r["stale"]) for r in rows][-1] == ("dark", True)
+    ranked = ask("price_model=on_demand&nvlink=true&include_stale=true")["results"]
+    assert ranked[0]["instance_type"] == "dark"
+
+
+def test_as_of_answers_with_the_price_of_that_day(ask):
+    between = datetime.now(UTC) - timedelta(minutes=1)
+    open_market(price_in_oslo="30")
+    columns = "q=ib&rows=region&fields=usd_per_hour,region"
+    then = ask(f"{columns}&as_of={between:%Y-%m-%dT%H:%M}Z")["results"]
+    now = ask(columns)["results"]
+    assert {"usd_per_hour": "24", "region": "oslo"} in then
+    assert {"usd_per_hour": "30", "region": "oslo"} in now
+
+
+def test_an_answer_that_has_not_changed_is_a_304(client):
+    first = client.get("/api/v1/offers/?nvlink=true")
+    again = client.get("/api/v1/offers/?nvlink=true", headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    scrape([offer("new", "7", provider="third")], lister="third")
+    changed = client.get("/api/v1/offers/?nvlink=true", headers={"If-None-Match": first["ETag"]})
+    assert changed.status_code == 200
+
+
+def test_a_first_page_takes_few_queries(client, django_assert_max_num_queries):
+    with django_assert_max_num_queries(3):
+        client.get("/api/v1/offers/?nvlink=true&infiniband=true")

@@ -1,0 +1,13 @@
+"""What every test stands on: the settings of production, but for where style sheets lie."""
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Style sheets under their plain names: nothing needs to be collected before a test."""
+    if config.pluginmanager.hasplugin("django"):
+        from django.conf import settings
+
+        plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+        settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+        settings.WHITENOISE_AUTOREFRESH = True  # it looks for no folder of collected files
