@@ -117,8 +117,8 @@ def _ends(drawing: Drawing, on_demand: Sequence[tuple[str, float]], at: Any) -> 
     )
     look = "b e" if at(low) > 350 else "b"
     drawing.text(round(at(low), 1), 16, f"{low_name} ${low:,.2f}", look)
-    if at(high) - at(low) > 150:
-        drawing.text(round(at(high), 1), 28, f"{high_name} ${high:,.2f}", "b e")
+    if at(high) - at(low) > 200:
+        drawing.text(round(at(high), 1), 16, f"{high_name} ${high:,.2f}", "b e")
 
 
 # --- Estimates --------------------------------------------------------------------------------

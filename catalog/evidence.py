@@ -34,6 +34,7 @@ OF_FABRIC = {"fabric_generation", "fabric_nics", "fabric_gbits_per_s_per_nic", "
 SELDOM = {"measured_pair_gbytes_per_s", "measured_all_reduce_gbytes_per_s", "software_support",
           "frontend_burst_gbits_per_s", "scale_up_domain_guaranteed_gpus",
           "adaptive_routing"}  # fmt: skip
+COUNTED = {"GPUs", "NICs", "CPUs"}
 SMALL_PRINT = {
     "frontend_gbits_per_s": _("not the fabric; never added to it"),
     "frontend_burst_gbits_per_s": _("not guaranteed; never fed to the model"),
@@ -62,6 +63,8 @@ def groups(detail: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
     for fact in detail["facts"]:
         if fact["group"] in found:
             found[fact["group"]] += lines(fact, detail)
+        if fact["attribute"] == "fabric_gbits_per_s":
+            found["between"] += _per_gpu(fact, detail)
     return [(str(GROUPS[name]), rows) for name, rows in found.items() if rows]
 
 
@@ -74,7 +77,7 @@ def counts(grouped: Iterable[tuple[str, list[Line]]]) -> tuple[int, int]:
 
 def lines(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
     """The rows of one attribute: one, or one for each claim of a dispute."""
-    name, title = fact["attribute"], gettext(fact["title"])
+    name, title = fact["attribute"], wording.title(fact["attribute"])
     applies = arises(name, detail)
     if fact["value"] is None:
         if name in SELDOM:
@@ -89,6 +92,18 @@ def lines(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
         if fact.get("provisional"):
             small = gettext("the vendor says that it may change") + (f"; {small}" if small else "")
         yield _line(fact, title, value_text(name, fact["value"], fact["unit"]), small)
+
+
+def _per_gpu(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
+    """What the fabric is for one GPU: arithmetic on the line above it."""
+    share = detail["fabric_gbits_per_s_per_gpu"]
+    if share is None or fact["value"] is None:
+        return
+    value = f"{number(share)} Gb/s = {number(share / 8)} GB/s"
+    small = f"{number(fact['value'])} ÷ {number(detail['gpu_count'])}"
+    rule = (gettext("rule: instance ÷ GPUs"), "")
+    yield Line(wording.title("fabric_gbits_per_s_per_gpu"), value, small, "derived", rule,
+               day_of(fact["checked"]))  # fmt: skip
 
 
 def _claims(fact: Mapping[str, Any], title: str) -> Iterator[Line]:
@@ -128,7 +143,8 @@ def value_text(attribute: str, value: object, unit: str) -> str:
     if is_number(value) and attribute != "fabric_generation":
         if attribute == "oversubscription":
             return f"{number(value)}:1"
-        return f"{number(value)} {unit}".strip()
+        counted = unit if str(value) not in {"1", "1.0"} else unit.removesuffix("s")
+        return f"{number(value)} {counted if unit[-4:] in COUNTED else unit}".strip()
     if attribute == "gpu":
         return wording.gpu(str(value), memory=True)
     return wording.word(attribute, value)

@@ -122,7 +122,7 @@ def disputes(kind: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each dispute as its claims: who says what."""
     return [
         {
-            "title": gettext(fact["title"]),
+            "title": wording.title(fact["attribute"]),
             "claims": [
                 (evidence.value_text(fact["attribute"], claim["value"], fact["unit"]),
                  wording.source(claim["source"]))
@@ -140,7 +140,8 @@ def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
     """The two bars, one sentence, and where this type stands among all."""
     inside, rates = row["scale_up_gbytes_per_s"], [rate / 8 for rate in fabric_per_gpu(row)]
     scale = max([float(inside or 0), *rates, 1e-9])
-    everyone = list(InstanceType.objects.exclude(cliff=None).values_list("cliff", flat=True))
+    cliffs = InstanceType.objects.values_list("cliff", flat=True)
+    everyone = [each for each in cliffs if each is not None]
     return {
         "inside": inside,
         "inside_width": f"{100 * float(inside or 0) / scale:.2f}",
@@ -192,7 +193,7 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "strip": price_strip(on_demand, spot) if len(on_demand) > 1 else "",
         "lowest": _lowest(priced),
         "history": history(kind["history"]),
-        "note": next((offer["price_note"] for offer in offers if offer["price_note"]), ""),
+        "note": "" if priced else next(filter(None, (o["price_note"] for o in offers)), ""),
         "listed": bool(offers),
     }
 

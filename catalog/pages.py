@@ -163,7 +163,7 @@ def said(rows: listing.Page, query: OfferQuery) -> str:
 
 def without_last(path: str, now: State, query: OfferQuery) -> dict[str, str] | None:
     """The address without the filter that was added last, for a list that came out empty."""
-    last = next((name for name in reversed(now) if name in query.filters), None)
+    last = next((name for name in reversed(list(now)) if name in query.filters), None)
     if last is None:
         return None
     return {"href": link(path, now, **{last: None}), "title": gettext(FILTERS[last].title)}

@@ -39,7 +39,7 @@ def workloads(request: HttpRequest) -> HttpResponse:
     """Every workload that can be ranked; a form's choice leads on to its page."""
     context = {
         "room": "workloads",
-        "workloads": estimates.workloads(),
+        "workloads": [described(workload) for workload in estimates.workloads()],
         "sizes": SIZES,
         "passed": f"?{passed}" if (passed := urlencode(presets.state(request.GET))) else "",
         "passed_on": f"&{passed}" if passed else "",
@@ -55,7 +55,11 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404
     path = request.path
     now, query, own, problems = readable(request.GET, path)
-    result = estimates.rank(slug, own["gpus"], query, objective=own["objective"])
+    too_much = ""
+    try:
+        result = estimates.rank(slug, own["gpus"], query, objective=own["objective"])
+    except estimates.TooMuch as cap:
+        too_much, result = str(cap), {"results": [], "left_out": []}
     titles = dict(Provider.objects.values_list("slug", "title"))
     rows = [row_of(each) for each in result["results"][:SHOWN]]
     axis = axis_of(rows)
@@ -63,12 +67,13 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         row["whisker"] = whisker(row["low"], row["value"], row["high"], axis) if axis else ""
     context = {
         "room": "workloads",
-        "workload": chosen,
-        "workloads": estimates.workloads(),
+        "workload": described(chosen),
         "gpus": own["gpus"],
         "objective": own["objective"],
         "objectives": OBJECTIVES.items(),
         "chips": list(presets.chips(path, now, query, titles)),
+        "too_much": too_much,
+        "per": per(result["results"]),
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
         "problems": problems,
         "rows": rows,
@@ -81,7 +86,25 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "outdated_days": LIMITS[PriceModel.ON_DEMAND].outdated.days,
         "model_version": result.get("model_version"),
     }
-    return render(request, "catalog/ranking.html", context, status=400 if problems else 200)
+    status = 422 if too_much else 400 if problems else 200
+    return render(request, "catalog/ranking.html", context, status=status)
+
+
+def described(workload: Mapping[str, Any]) -> dict[str, Any]:
+    """A workload with its parameters in one line."""
+    job = workload["job"]
+    said = [
+        gettext("sequence %(n)s") % {"n": number(job["seq_len"])} if job.get("seq_len") else "",
+        gettext("prompt %(n)s") % {"n": number(job["prompt_len"])} if job.get("prompt_len") else "",
+        gettext("batch %(n)s") % {"n": number(job["global_batch"])}
+        if job.get("global_batch")
+        else "",
+        gettext("at most %(n)s ms a token") % {"n": number(job["max_tpot_ms"])}
+        if job.get("max_tpot_ms")
+        else "",
+        str(job.get("precision", "")).upper(),
+    ]
+    return {**workload, "parameters": ", ".join(filter(None, said))}
 
 
 def readable(
@@ -129,10 +152,8 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """One cluster as its row shows it."""
     estimate, offer = result["estimate"], result["offer"]
     time = estimate["time"]
-    price, interval = result["usd_per_mtoken"], result["interval"] or {}
     expected = estimate["step_time_s"] or 1
-    value = float(price) if price is not None else None
-    low, high = _interval(value, interval, estimate)
+    value, low, high = price_range(result)
     return {
         "rank": result["rank"],
         "offer": offer,
@@ -143,7 +164,6 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "low": low,
         "high": high,
         "lost": result["usd_lost_to_waiting_per_hour"],
-        "usd_per_hour": result["usd_per_hour"],
         "shares": shares(_sum(time, COMPUTE), _sum(time, INSIDE), _sum(time, BETWEEN),
                          _sum(time, IDLE)),
         "waiting": (_sum(time, INSIDE) + _sum(time, BETWEEN)) / expected,
@@ -153,19 +173,22 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _interval(
-    value: float | None, interval: Mapping[str, Any], estimate: Mapping[str, Any]
-) -> tuple[float, float]:
-    """Low and high of the price; of the estimate's own interval, scaled, where it has no other."""
-    if value is None:
-        return 0.0, 0.0
-    if interval.get("low") is not None and interval.get("high") is not None:
-        low, high = float(interval["low"]), float(interval["high"])
-        return min(low, high), max(low, high)
-    own, step = estimate.get("interval") or {}, estimate["step_time_s"] or 1
-    return value * float(own.get("low") or step) / step, value * float(
-        own.get("high") or step
-    ) / step
+def price_range(result: Mapping[str, Any]) -> tuple[float | None, float, float]:
+    """Expected, low and high: of a million tokens, or of 1,000 steps where a job has no tokens."""
+    tokens, step = result["usd_per_mtoken"], result.get("usd_per_step")
+    price = tokens if tokens is not None else step and 1000 * step
+    if price is None:
+        return None, 0.0, 0.0
+    own, expected = result["estimate"]["interval"], result["estimate"]["step_time_s"] or 1
+    low, high = (float(price) * float(own[end]) / expected for end in ("low", "high"))
+    return float(price), low, high
+
+
+def per(results: Sequence[Mapping[str, Any]]) -> str:
+    """What a price is of."""
+    if any(result["usd_per_mtoken"] is not None for result in results) or not results:
+        return gettext("$ per M tokens")
+    return gettext("$ per 1,000 steps")
 
 
 def _sum(time: Mapping[str, Any], names: Sequence[str]) -> float:

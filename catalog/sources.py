@@ -1,6 +1,6 @@
 """Where the catalog comes from, provider by provider: how fresh, how complete, what was refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -93,17 +93,19 @@ def _state(provider: Provider, run: ScrapeRun | None, lease: Lease | None) -> tu
 
 
 def _offers() -> dict[str, dict[str, Any]]:
+    """Offers that are listed now, by who runs the machines."""
     rows = Offer.objects.listed().values(slug=F("instance_type__provider"))
-    return {
-        row["slug"]: row for row in rows.annotate(offers=Count("id"), newest=Max("collected_at"))
-    }
+    return _by_slug(rows.annotate(offers=Count("id"), newest=Max("collected_at")))
 
 
 def _listed() -> dict[str, dict[str, Any]]:
+    """The same, by whose list they stand in."""
     rows = Offer.objects.listed().values(slug=F("listed_by"))
-    return {
-        row["slug"]: row for row in rows.annotate(offers=Count("id"), newest=Max("collected_at"))
-    }
+    return _by_slug(rows.annotate(offers=Count("id"), newest=Max("collected_at")))
+
+
+def _by_slug(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    return {row["slug"]: row for row in rows}
 
 
 def _types() -> dict[str, dict[str, Any]]:
@@ -122,7 +124,7 @@ def _types() -> dict[str, dict[str, Any]]:
         disputes=Count("id", filter=~Q(disputed=[]), distinct=True),
         **known,
     )
-    return {row["slug"]: row for row in rows}
+    return _by_slug(rows)
 
 
 def _last_runs() -> dict[str, ScrapeRun]:

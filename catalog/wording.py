@@ -55,15 +55,63 @@ WORDS: Mapping[str, Mapping[str, object]] = {
         "oceania": _("Oceania"),
         "south-america": _("South America"),
     },
+    "job": {
+        "train": _("pre-training"),
+        "finetune": _("fine-tuning"),
+        "finetune_lora": _("fine-tuning, LoRA"),
+        "decode": _("serving"),
+        "custom": _("custom job"),
+    },
     "gpu_vendor": {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"},
 }
-SUPPORT = {Support.YES: _("yes"), Support.NO: _("no"), Support.CONDITIONAL: _("conditional")}
+SUPPORT: Mapping[str, object] = {
+    Support.YES: _("yes"),
+    Support.NO: _("no"),
+    Support.CONDITIONAL: _("conditional"),
+}
 BASIS = {
     Basis.DOCUMENTED: _("documented"),
     Basis.MEASURED: _("measured"),
     Basis.SPEC: _("vendor spec"),
     Basis.STATED: _("third party"),
     Basis.DERIVED: _("derived"),
+}
+# What an attribute is called where its table does not say the rest.
+TITLES = {
+    "gpu": _("GPU"),
+    "gpu_count": _("GPUs in the instance"),
+    "gpu_memory_gb": _("Memory of one GPU"),
+    "gpu_vendor": _("GPU vendor"),
+    "form_factor": _("Form factor"),
+    "vcpus": _("vCPUs"),
+    "ram_gb": _("Host memory"),
+    "scale_up": _("How the GPUs are joined"),
+    "nvlink_generation": _("NVLink generation"),
+    "scale_up_gbytes_per_s": _("Links per GPU, one way"),
+    "scale_up_pair_gbytes_per_s": _("Between two GPUs, one way"),
+    "scale_up_domain_gpus": _("Scale-up domain"),
+    "scale_up_domain_guaranteed_gpus": _("Guaranteed of the domain"),
+    "fabric": _("Fabric"),
+    "fabric_generation": _("Fabric generation"),
+    "fabric_nics": _("Fabric NICs"),
+    "fabric_gbits_per_s_per_nic": _("Rate of one fabric NIC"),
+    "fabric_gbits_per_s": _("Fabric of one instance"),
+    "fabric_gbits_per_s_per_gpu": _("Fabric per GPU"),
+    "gpudirect": _("GPUDirect, no bounce through the host"),
+    "gpudirect_rdma": _("GPUDirect RDMA"),
+    "rdma": _("RDMA"),
+    "sharp": _("SHARP in the switches"),
+    "rail_optimised": _("Rail-optimised wiring"),
+    "adaptive_routing": _("Adaptive routing"),
+    "oversubscription": _("Oversubscription"),
+    "multi_node": _("Several instances together"),
+    "same_fabric": _("Same fabric, how"),
+    "max_gpus_on_one_fabric": _("Largest cluster"),
+    "software_support": _("Software that is stated"),
+    "frontend_gbits_per_s": _("Front end"),
+    "frontend_burst_gbits_per_s": _("Front end, up to"),
+    "measured_pair_gbytes_per_s": _("Measured between two GPUs"),
+    "measured_all_reduce_gbytes_per_s": _("Measured all-reduce"),
 }
 # What is said in a sentence: "their fabric speed is unknown".
 UNKNOWN_OF = {
@@ -88,14 +136,20 @@ UNKNOWN_OF = {
 }
 # The parts of a GPU's slug that are not simply capitals.
 PARTS = {"superchip": "", "pcie": "PCIe", "oam": "", "gaudi2": "Gaudi 2", "gaudi3": "Gaudi 3"}
+PAPER = re.compile(r"arXiv:(\d{4}\.\d{4,5})", re.ASCII)
 SEVERAL_FORMS = {"a100", "h100", "v100", "p100", "a800", "v100s"}  # else "PCIe" says nothing
 CARDS = re.compile(r"(quadro)?rtx(pro|a)?(\d+)(ada)?")  # rtxpro6000, rtxa6000, rtx6000ada, rtx4090
 
 
 def word(field: str, value: object) -> str:
     """A value of a closed list as people write it; anything else as it stands."""
-    words = WORDS.get(field, SUPPORT)
+    words: Mapping[str, object] = WORDS.get(field, SUPPORT)
     return str(words.get(str(value), value))
+
+
+def title(attribute: str) -> str:
+    """What an attribute is called."""
+    return str(TITLES.get(attribute, attribute.replace("_", " ")))
 
 
 def basis(name: str | None) -> str:
@@ -133,9 +187,11 @@ def _part(part: str) -> str:
 def source(text: str | None) -> tuple[str, str]:
     """What to call a source, and where it leads: nowhere for a rule.
 
-    `github:owner/repo@commit:path` and addresses; anything else is shown as it stands.
+    `github:owner/repo@commit:path`, `arXiv:…` and addresses; all else is shown as it stands.
     """
     said = text or ""
+    if paper := PAPER.match(said):
+        return said, f"https://arxiv.org/abs/{paper[1]}"
     if said.startswith("github:"):
         repo, _at, rest = said.removeprefix("github:").partition("@")
         commit, _colon, path = rest.partition(":")

@@ -64,15 +64,9 @@ def figure(value: Any) -> str:
     if value is None:
         return ""
     amount = float(value)
-    if abs(amount) >= 100:
-        return f"{amount:,.0f}"
-    return f"{amount:.1f}" if abs(amount) >= 10 else f"{amount:.3g}"
-
-
-@register.filter
-def attribute_id(name: str) -> str:
-    """A name as an id of the page: letters, digits and hyphens."""
-    return "".join(sign if sign.isalnum() else "-" for sign in str(name))
+    size = abs(amount)
+    places = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{amount:,.{places}f}"
 
 
 # --- Age --------------------------------------------------------------------------------------
