@@ -87,7 +87,7 @@ MAKERS = {"nvidia", "amd", "intel", "tesla", "geforce", "quadro", "radeon", "ins
 FORMS = {
     "sxm": "sxm", "sxm2": "sxm2", "sxm3": "sxm3", "sxm4": "sxm4", "sxm5": "sxm5", "sxm6": "sxm6",
     "hgx": "sxm", "pcie": "pcie", "pcie4": "pcie", "pcie5": "pcie", "pci": "pcie", "nvl": "nvl",
-    "oam": "oam", "superchip": "superchip",
+    "fhhl": "pcie", "oam": "oam", "superchip": "superchip",
 }  # fmt: skip
 # Words that tell nothing of which SKU it is.
 SILENT = {
@@ -96,6 +96,7 @@ SILENT = {
     "generation", "blackwell", "hopper", "ampere", "turing", "volta", "nvl72", "oc",
     "server", "edition", "workstation", "gaming",
 }  # fmt: skip
+_GLUED = re.compile(r"(?<![a-z])(geforce|quadro|tesla|nvidia)(?=[a-z])", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9.]+")
 _MEMORY = re.compile(r"([0-9]{1,4})(?:\.[0-9]{1,3})?(g|gb|gib)?")
 _TIMES = re.compile(r"[0-9]{1,3}x")
@@ -107,7 +108,7 @@ def _meant(words: str, shown: str) -> tuple[list[Sku], int | None]:
     slug = _by_slug().get(words.lower())
     if slug:
         return [slug], None
-    tokens = [token.lower() for token in _TOKEN.findall(words)]
+    tokens = [token.lower() for token in _TOKEN.findall(_GLUED.sub(r"\1 ", words))]
     tokens = [token for token in tokens if token not in MAKERS]
     chip, rest = _chip(tokens)
     if chip is None:

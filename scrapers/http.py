@@ -34,6 +34,7 @@ from scrapers.listing import Document
 
 AGENT = "FabricScout/0.1 (reads public price lists a few times a day)"
 DEADLINE_SECONDS = 120.0
+BUDGET_SECONDS = 480.0
 TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 20.0  # [s] between tries, where the server names none
 FLOOR, CAP = 1.0, 3600.0  # [s] of a Retry-After
@@ -86,6 +87,8 @@ class Http:
         Origins that answer in the place of others: the only way to loopback.
     deadline
         For one document, its tries, waits and redirects together. [s]
+    budget
+        For all documents of the scrape together, from the making of the client. [s]
     pace
         Shortest time between two requests to one host. [s]
     size
@@ -99,6 +102,7 @@ class Http:
         *,
         stand_ins: Mapping[str, str] | None = None,
         deadline: float = DEADLINE_SECONDS,
+        budget: float = BUDGET_SECONDS,
         pace: float = PACE_SECONDS,
         size: int = SIZE,
         sleep: Callable[[float], None] = time.sleep,
@@ -114,6 +118,7 @@ class Http:
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         )
         self._deadline, self._pace, self._size, self._sleep = deadline, pace, size, sleep
+        self._ends = time.monotonic() + budget
         self._next_at: dict[str, float] = {}
 
     def __enter__(self) -> Self:
@@ -149,7 +154,7 @@ class Http:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> Document:
         """Up to TRIES tries within the deadline, waiting longer each time, or as long as asked."""
-        ends = time.monotonic() + self._deadline
+        ends = min(time.monotonic() + self._deadline, self._ends)
         self._door.ends = ends
         for attempt in range(1, TRIES + 1):
             try:
@@ -212,6 +217,8 @@ class Http:
             raise FetchFailed(f"not an address: {problem}") from None
 
     def _too_late(self, url: httpx.URL) -> FetchFailed:
+        if time.monotonic() >= self._ends:
+            return FetchFailed(f"{url.host}: all its pages take longer than may be")
         return FetchFailed(f"{url.host} takes longer than {self._deadline:.0f} s")
 
     def _address(self, url: httpx.URL) -> httpx.URL:

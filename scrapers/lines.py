@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from catalog.ledger import describe
-from catalog.records import Basis, Fact, OfferRecord
+from catalog.records import Fact, OfferRecord
+from scrapers.listing import WITHHELD
 
 # What follows from how the GPUs are joined.
 LINKS = (
@@ -31,7 +32,7 @@ def _links_withheld(record: OfferRecord) -> bool:
 
     `bw_nvlink: 0` of an 8-GPU SXM board: the board has NVSwitch, the machine may not.
     """
-    said = [fact for fact in record.facts if fact.attribute == "scale_up"]
-    return any(f.value is None for f in said) and not any(
-        f.value is not None and f.basis is not Basis.DERIVED for f in said
+    return any(
+        fact.attribute == "scale_up" and fact.value is None and fact.note.startswith(WITHHELD)
+        for fact in record.facts
     )

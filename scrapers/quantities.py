@@ -64,12 +64,13 @@ NOMINAL_TOLERANCE = Decimal("0.07")
 
 
 def distance_from_nominal(gb: Decimal, nominal: int) -> Decimal:
-    """How far a printed memory is from a nominal one, as a share, read as GB or as GiB.
+    """How far a printed memory is from a nominal one, as a share, whichever unit was meant.
 
-    22888 MiB is 24 GB and 81559 MiB is 80 GiB: which of the two a vendor means differs by card.
+    22888 MiB is 24 GB and 81559 MiB is 80 GiB: which of the two a vendor means differs by card;
+    and GiB are printed as GB (262 of the 288 GB of a B300).
     """
-    gib = gb * BYTES["GB"] / BYTES["GiB"]
-    return min(abs(gb - nominal), abs(gib - nominal)) / nominal
+    gib = BYTES["GiB"] / BYTES["GB"]
+    return min(abs(meant - nominal) for meant in (gb, gb / gib, gb * gib)) / nominal
 
 
 # --- Counts -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from functools import cache
 from catalog.facts import DATA, read
 from catalog.records import Basis, Fact, OfferRecord, PriceModel, Value
 from scrapers.lines import offer_line
-from scrapers.listing import Unreadable
+from scrapers.listing import WITHHELD, Unreadable
 from scrapers.quantities import fold
 from scrapers.text_readers import READERS, Reading
 
@@ -140,7 +140,8 @@ def _offer(reading: Reading) -> dict[str, object]:
 
 def _fact(reading: Reading, name: str, value: Value, day: date) -> Fact:
     subject = f"{reading.provider}/{reading.instance}"
-    return Fact(subject, name, value, Basis.STATED, SOURCE, day)
+    note = WITHHELD if value is None else ""
+    return Fact(subject, name, value, Basis.STATED, SOURCE, day, note=note)
 
 
 def _price(reading: Reading) -> Decimal | None:

@@ -23,6 +23,7 @@ from catalog.records import Basis, PriceModel, Rejected, Value
 from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
+    WITHHELD,
     Document,
     Evidence,
     Ignored,
@@ -232,7 +233,11 @@ def _board(row: Row, count: Decimal) -> int | None:
 
 def _evidence(url: str) -> dict[str, Evidence]:
     note = "bw_nvlink, as the host's own test measured it; the direction is not said"
-    return {"measured_pair_gbytes_per_s": Evidence(Basis.MEASURED, url, note=note)}
+    none = f"{WITHHELD}: bw_nvlink is 0, which is not measured, or none"
+    return {
+        "measured_pair_gbytes_per_s": Evidence(Basis.MEASURED, url, note=note),
+        "scale_up": Evidence(Basis.DOCUMENTED, url, note=none),
+    }
 
 
 def _warnings(row: Row, count: Decimal) -> Iterator[str]:

@@ -205,6 +205,15 @@ def test_a_byte_now_and_then_ends_at_the_deadline():
     assert time.monotonic() - started < 3
 
 
+def test_all_the_pages_of_a_scrape_have_one_budget():
+    with (
+        serve([Answer(b"[]")]) as provider,
+        provider.http(budget=0.0) as http,
+        pytest.raises(FetchFailed, match="all its pages"),
+    ):
+        http.get(LIST)
+
+
 def test_headers_that_trickle_end_at_the_deadline():
     """No server of ours: a socket that sends its head letter by letter."""
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -73,6 +73,9 @@ def refused(**changes: object) -> str:
         ("B200 (180 GB SXM6)", "b200-sxm6-180gb"),
         ("B200 192GB", "b200-sxm6-180gb"),
         ("NVIDIA HGX B300", "b300-sxm6-288gb"),
+        ("B300 SXM6 262GB", "b300-sxm6-288gb"),  # GiB printed as GB
+        ("Tesla V100-FHHL-16GB", "v100-pcie-16gb"),
+        ("geforcertx4090-pcie-24gb", "rtx4090-pcie-24gb"),
         ("GB200 NVL72", "gb200-superchip-186gb"),
         ("AMD Instinct MI300X OAM", "mi300x-oam-192gb"),
         ("L40S", "l40s-pcie-48gb"),
