@@ -22,9 +22,9 @@ GOOD = {
 
 @pytest.fixture
 def file(tmp_path):
-    def write(*lines, header=",".join(COLUMNS)):
+    def write(*lines, header=None):
         path = tmp_path / "instances.csv"
-        text = [header, *(",".join((GOOD | line).values()) for line in lines)]
+        text = [header or ",".join(COLUMNS), *(",".join((GOOD | line).values()) for line in lines)]
         path.write_text("\n".join(text) + "\n")
         return path
 

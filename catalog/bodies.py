@@ -1,0 +1,65 @@
+"""The JSON body of a request, read as the work of a stranger: what is ambiguous is refused."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+
+LONGEST_NUMBER = 30  # characters; a longer one costs more to read than it can mean
+
+
+class StrictJSONParser(BaseParser):
+    """JSON without duplicate keys, NaN, infinities, NULs, lone surrogates or bottomless nesting."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,  # noqa: ARG002 -- what DRF passes
+        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> Any:
+        """The value of the body.
+
+        Raises
+        ------
+        ParseError
+            A 400 that says what is wrong with it.
+        """
+        try:
+            return json.loads(
+                stream.read().decode("utf-8"),
+                object_pairs_hook=_once,
+                parse_constant=_finite,
+                parse_float=_finite,
+                parse_int=_whole,
+            )
+        except RecursionError:
+            raise ParseError("The body is nested too deeply.") from None
+        except ValueError as problem:  # of json, of utf-8, or of the readers below
+            raise ParseError(f"The body is not JSON that can be read: {problem}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it gives a key twice")
+    for text in (*found, *(value for value in found.values() if isinstance(value, str))):
+        if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError("it holds a NUL or half a character")
+    return found
+
+
+def _finite(text: str) -> float:
+    if len(text) > LONGEST_NUMBER or not math.isfinite(number := float(text)):
+        raise ValueError(f"{text[:LONGEST_NUMBER]} is not a number that can be used")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"{text[:LONGEST_NUMBER]}… is not a number that can be used")
+    return int(text)

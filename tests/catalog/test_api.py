@@ -1,0 +1,262 @@
+"""The other doors of the API, over the bundled catalog: facts with evidence, estimates, errors."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+
+PRESET = {"nvlink": True, "infiniband": True, "price_model": "on_demand"}
+
+
+@pytest.fixture(scope="module")
+def _bundled(django_db_setup, django_db_blocker):
+    """The bundled catalog, loaded once for this file and gone after it."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        call_command("load_catalog", verbosity=0)
+        yield
+        transaction.set_rollback(True)
+
+
+pytestmark = [pytest.mark.usefixtures("_bundled"), pytest.mark.django_db]
+
+
+@pytest.fixture
+def get(client):
+    """An address below /api/v1/ to its JSON."""
+
+    def ask(address, status=200):
+        answer = client.get(f"/api/v1/{address}")
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    return ask
+
+
+@pytest.fixture
+def post(client):
+    """A body to the answer of estimates/."""
+
+    def ask(body, status=200):
+        text = body if isinstance(body, str) else json.dumps(body)
+        answer = client.post("/api/v1/estimates/", text, content_type="application/json")
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    return ask
+
+
+def test_the_preset_finds_at_least_twenty_rows_each_with_price_source_and_date(get):
+    rows = get(
+        "offers/?nvlink=true&infiniband=true&price_model=on_demand&rows=region"
+        "&sort=usd_per_gpu_hour&page_size=500"
+    )["results"]
+    priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
+    assert len(priced) >= 20
+    for row in priced:
+        assert row["nvlink_domain_gpus"] > 1
+        assert row["fabric"] == "infiniband"
+        assert row["source_url"]
+        assert row["collected_at"] < "2027"
+    assert [row["usd_per_hour"] for row in rows[len(priced) :]] == [None] * (
+        len(rows) - len(priced)
+    )
+
+
+def test_a_type_is_shown_with_the_evidence_of_every_fact(get):
+    shown = get("instance-types/azure/Standard_ND96isr_H100_v5/")
+    assert (shown["gpu"], shown["gpu_count"], shown["fabric"]) == (
+        "h100-sxm5-80gb",
+        8,
+        "infiniband",
+    )
+    facts = {fact["attribute"]: fact for fact in shown["facts"]}
+    assert facts["fabric_gbits_per_s"]["value"] == 3200
+    for fact in shown["facts"]:
+        if fact["value"] is not None:
+            assert fact["basis"]
+            assert fact["source"]
+            assert fact["checked"]
+    assert {row["region"] for row in shown["prices"]} > {"eastus"}
+    unknown = [question for question in shown["checklist"] if not question["known"]]
+    assert all(question["ask"].endswith("?") for question in unknown)
+
+
+def test_a_dispute_shows_both_claims_and_uses_the_lower(get):
+    shown = get("instance-types/aws/p6e-gb200.36xlarge/")
+    (fact,) = (f for f in shown["facts"] if f["attribute"] == "fabric_gbits_per_s")
+    assert fact["disputed"]
+    assert (fact["value"], shown["fabric_gbits_per_s_per_gpu"]) == (1600, 400)
+    assert {claim["value"] for claim in fact["claims"]} >= {"1600", "3200"}
+    assert "fabric_gbits_per_s" in shown["disputed"]
+
+
+def test_a_type_that_was_never_there_is_a_404_in_the_one_shape(get):
+    error = get("instance-types/azure/Standard_Nothing/", status=404)["error"]
+    assert error["code"] == "not_found"
+    assert "Standard_Nothing" in error["message"]
+    assert get("nowhere/", status=404)["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    "door", ["instance-types", "gpus", "providers", "fabrics", "facts", "prices"]
+)
+def test_each_list_is_paged_and_refuses_what_it_does_not_know(get, client, door):
+    first = get(f"{door}/?page_size=3")
+    assert 0 < len(first["results"]) <= 3
+    if first["next"]:
+        second = client.get(first["next"]).json()
+        assert second["results"][0] not in first["results"]
+    for query, field in {
+        "colour=red": "colour",
+        "page_size=0": "page_size",
+        "page_size=x": "page_size",
+        "cursor=abc": "cursor",
+    }.items():
+        assert list(get(f"{door}/?{query}", status=400)["error"]["fields"]) == [field]
+
+
+def test_quality_counts_what_is_known(get):
+    said = get("quality/")
+    assert said["facts_without_source"] == 0
+    assert said["offers"] > 1000
+    assert all(0 <= share <= 1 for share in said["coverage"].values())
+
+
+def test_the_schema_is_openapi_3_1_and_names_every_filter(get):
+    schema = get("schema/")
+    assert schema["openapi"].startswith("3.1")
+    names = {p["name"] for p in schema["paths"]["/api/v1/offers/"]["get"]["parameters"]}
+    assert {"nvlink", "infiniband", "include_unknown", "usd_per_gpu_hour_max", "as_of"} <= names
+
+
+def test_at_least_six_workloads_each_with_its_source(get):
+    workloads = get("workloads/")["results"]
+    assert len(workloads) >= 6
+    assert all(workload["source"] for workload in workloads)
+
+
+def test_clusters_are_ranked_by_dollars_per_million_tokens(post):
+    answer = post({"workload": "llama3-8b-pretrain", "gpus": 64, "filter": PRESET})
+    results = answer["results"]
+    assert [r["rank"] for r in results] == list(range(1, len(results) + 1))
+    priced = [r["usd_per_mtoken"] for r in results if r["usd_per_mtoken"] is not None]
+    outdated = [r["offer"]["outdated"] for r in results]
+    assert outdated == sorted(outdated)
+    if len(set(outdated)) == 1:
+        assert priced == sorted(priced)
+    for r in results:
+        assert r["offer"]["fabric"] == "infiniband"
+        assert r["nodes"] * r["offer"]["gpu_count"] >= 64
+        assert r["interval"]["low"] <= (r["usd_per_mtoken"] or r["estimate"]["step_time_s"])
+        assert r["interval"]["high"] >= (r["usd_per_mtoken"] or r["estimate"]["step_time_s"])
+        time = r["estimate"]["time"]
+        assert sum(time.values()) == pytest.approx(r["estimate"]["step_time_s"])
+    best = results[0]
+    per_hour = float(best["offer"]["usd_per_hour"]) * best["nodes"]
+    tokens_per_hour = best["estimate"]["tokens_per_s"] * 3600
+    assert best["usd_per_mtoken"] == pytest.approx(per_hour / tokens_per_hour * 1e6)
+    assert answer["model_version"]
+    assert answer["catalog_as_of"]
+
+
+def test_the_same_question_is_answered_from_what_was_kept(post, django_assert_max_num_queries):
+    body = {"workload": "llama3-8b-pretrain", "gpus": 64, "filter": PRESET}
+    first = post(body)
+    with django_assert_max_num_queries(5):
+        assert post(body) == first
+
+
+def test_sockets_instead_of_rdma_cost_more(post):
+    body = {
+        "workload": "llama3-70b-pretrain",
+        "gpus": 256,
+        "filter": PRESET | {"provider": "azure"},
+    }
+    as_sold = post(body)["results"][0]
+    sockets = post(body | {"what_if": {"gpudirect_rdma": "no", "gpudirect": "no"}})["results"]
+    (same,) = (
+        r
+        for r in sockets
+        if r["offer"]["instance_type"] == as_sold["offer"]["instance_type"]
+        and r["offer"]["price_model"] == as_sold["offer"]["price_model"]
+        and r["offer"]["tier"] == as_sold["offer"]["tier"]
+    )
+    assert same["usd_per_mtoken"] > as_sold["usd_per_mtoken"]
+
+
+def test_what_cannot_be_ranked_is_left_out_with_its_reason(post):
+    left_out = post({"workload": "gpt-1t-pretrain", "gpus": 64, "filter": {"gpu_vendor": "nvidia"}})
+    assert left_out["left_out"]
+    assert all(each["reason"] for each in left_out["left_out"])
+
+
+def test_a_job_of_ones_own_can_be_described(post):
+    job = {
+        "kind": "train",
+        "layers": 32,
+        "hidden": 4096,
+        "ffn_hidden": 11008,
+        "heads": 32,
+        "vocab": 32000,
+        "seq_len": 4096,
+        "global_batch": 256,
+        "precision": "bf16",
+    }
+    answer = post({"workload": job, "nodes": 4, "filter": PRESET | {"provider": "azure"}})
+    assert answer["results"][0]["nodes"] == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "says"),
+    [
+        ({"gpus": 8}, "workload", "must be a slug"),
+        ({"workload": "gpt-5", "gpus": 8}, "workload.job", "gpt"),
+        ({"workload": "hpc-halo"}, "gpus", "either gpus or nodes"),
+        ({"workload": "hpc-halo", "gpus": 8, "nodes": 1}, "gpus", "either gpus or nodes"),
+        ({"workload": "hpc-halo", "gpus": 0}, "gpus", "from 1 to"),
+        ({"workload": "hpc-halo", "gpus": 1e9}, "gpus", "from 1 to"),
+        ({"workload": "hpc-halo", "gpus": True}, "gpus", "from 1 to"),
+        ({"workload": "hpc-halo", "gpus": 8, "colour": 1}, "colour", "is not a key"),
+        ({"workload": "hpc-halo", "gpus": 8, "objective": "luck"}, "objective", "usd_per_mtoken"),
+        ({"workload": "hpc-halo", "gpus": 8, "filter": {"gpu": "h100"}}, "gpu", "is not a GPU"),
+        ({"workload": "hpc-halo", "gpus": 8, "filter": 7}, "filter", "must be an object"),
+        ({"workload": "hpc-halo", "gpus": 8, "what_if": {"x": 1}}, "what_if", "oversubscription"),
+        ([], "body", "must be a JSON object"),
+    ],
+)
+def test_a_bad_question_is_a_400_that_names_the_field(post, body, field, says):
+    error = post(body, status=400)["error"]
+    assert field in error["fields"], error
+    assert says in error["fields"][field][0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "[" * 100_000,
+        '{"gpus": NaN}',
+        '{"gpus": 1e999}',
+        '{"gpus": %s}' % ("9" * 5000),
+        '{"gpus": 8, "gpus": 9}',
+        r'{"workload": "\u0000"}',
+        r'{"workload": "\ud800"}',
+    ],
+)
+def test_a_body_that_is_no_json_is_a_400(post, body):
+    assert post(body, status=400)["error"]["code"]
+
+
+def test_too_much_is_a_422_that_names_the_cap(post, monkeypatch):
+    monkeypatch.setattr("catalog.estimates.MOST_WORK", 100)
+    error = post({"workload": "gpt3-175b-pretrain", "gpus": 512}, status=422)["error"]
+    assert "100" in error["message"]
+
+
+def test_another_method_is_a_405_in_the_one_shape(client):
+    answer = client.delete("/api/v1/offers/")
+    assert answer.status_code == 405
+    assert answer.json()["error"]["code"] == "method_not_allowed"
+    assert answer["Allow"]
