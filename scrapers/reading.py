@@ -10,7 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,6 +48,11 @@ class Task:
     from_file: bool = False  # the one document may be a bundle with its context
 
 
+def is_nothing(bodies: Iterable[bytes]) -> bool:
+    """True when every answer is an empty one: no row, and nothing that could be misread."""
+    return all(body.strip() in NOTHING for body in bodies)
+
+
 def read(task: Task) -> Normalised:
     """What the documents come to.
 
@@ -58,7 +63,7 @@ def read(task: Task) -> Normalised:
     ParserDied
         In one sentence, why.
     """
-    if all(body.strip() in NOTHING for _, body, _ in task.answers):
+    if is_nothing(body for _, body, _ in task.answers):
         return Normalised()  # an empty list, for the gates to judge
     try:
         child = subprocess.run(

@@ -28,7 +28,7 @@ from scrapers.http import FetchFailed, Http, TryLater, stand_ins_from
 from scrapers.leases import Held, Keeper
 from scrapers.listing import Document
 from scrapers.normalise import Rate
-from scrapers.reading import ParserDied, Task, read
+from scrapers.reading import ParserDied, Task, is_nothing, read
 from scrapers.registry import provider_module
 
 Say = Callable[[str], None]
@@ -106,7 +106,7 @@ def _live(held: Held, say: Say) -> Summary:
     began = time.monotonic()
     run = _begin(held, live=True)
     with Keeper(held), _accounted(run, held) as outcome:
-        documents = list(_fetch(held.slug, say))
+        documents = _fetched(run, say)
         _carry(run, held, documents, None, say)
         outcome.append(leases.done)
     return _summary(run, began)
@@ -177,6 +177,23 @@ def _begin(held: Held, *, live: bool) -> ScrapeRun:
     run.save(force_insert=True)
     run.refresh_from_db()
     return run
+
+
+def _fetched(run: ScrapeRun, say: Say) -> list[Document]:
+    """All that the provider answers. Where that breaks off, what came so far is kept.
+
+    A fetch that cannot go on from an answer of nothing is done: an empty list is for the gates.
+    """
+    documents: list[Document] = []
+    try:
+        for document in _fetch(run.provider_id, say):
+            documents.append(document)  # noqa: PERF402 -- what came before it breaks off counts
+    except (FetchFailed, Unreadable) as problem:
+        bodies = [document.body for document in documents]
+        if isinstance(problem, FetchFailed) or not is_nothing(bodies):
+            payloads.keep(run, documents)
+            raise
+    return documents
 
 
 def _fetch(slug: str, say: Say) -> Iterator[Document]:

@@ -16,7 +16,7 @@ def page(offers: int = 20, dearer: float = 1.0) -> dict[str, object]:
     for n in range(offers):
         row = copy.deepcopy(recorded)
         row |= {"id": 9000 + n, "ask_contract_id": 9000 + n, "machine_id": 500 + n}
-        row["dph_base"] = round((16 + n / 100) * dearer, 4)
+        row["dph_base"] = round((16 + n / 1000) * dearer, 4)
         row["dph_total"] = row["dph_base"] + 0.002667
         row["min_bid"] = None
         rows.append(row)
