@@ -9,7 +9,8 @@ Read it in this order; each module uses only those above it.
     hardware      a cluster: nodes, domains, fabric (clusters.toml); unknown facts and their reach
     collectives   what moving bytes costs: base + steps·hop + x + √(ramp·steps·x)
     kernels       what computing costs: flop / (peak · efficiency of the shape)
-    workload      a transformer, a job (transformers.toml, jobs.toml): flop, bytes, messages
+    transformers  the shape of a model (transformers.toml): parameters, flop of a token
+    workload      a job (jobs.toml): what one step does
     layout        every split of a job over GPUs that divides
     memory        what one GPU must hold, by term
     compute       what a training step computes on one GPU
@@ -20,6 +21,7 @@ Read it in this order; each module uses only those above it.
     custom        codes of flop, bytes and messages
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
+    machines      the machine that a measured row names
     measured      rows of published measurements as questions to the model
     validation    errors over many rows
     cli           python -m scoring
@@ -36,7 +38,8 @@ from scoring.fields import FieldError
 from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters
 from scoring.layout import Layout
-from scoring.workload import Job, Transformer, job, job_fields, jobs
+from scoring.transformers import Transformer
+from scoring.workload import Job, job, job_fields, jobs
 
 __all__ = [
     "MODEL_VERSION",

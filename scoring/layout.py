@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.fields import FieldError, Fields
+from scoring.transformers import Transformer
 from scoring.units import Value, where
-from scoring.workload import Job, Transformer
+from scoring.workload import Job
 
 RECOMPUTE = ("none", "selective", "full")
 MAX_TP = 64  # beyond any scale-up domain that a tensor-parallel group has been seen on

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from scoring.fields import FieldError
-from scoring.measured import CannotPredict, gpu_slug, measured_value, number, predict
+from scoring.machines import CannotPredict, gpu_slug, number
+from scoring.measured import measured_value, predict
 
 MAX_ROWS = 1_000_000
 

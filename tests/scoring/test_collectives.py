@@ -1,0 +1,153 @@
+"""What moving bytes costs: values by hand, limits that must hold, and the figures of the field."""
+
+from dataclasses import replace
+
+import pytest
+
+from scoring.collectives import (
+    ALGORITHMS,
+    KINDS,
+    bus_bytes_per_s,
+    bus_factor,
+    collective_time,
+    fastest_algorithm,
+    group,
+    ring_all_gather,
+    ring_all_reduce,
+)
+from scoring.hardware import cluster, clusters
+
+SELENE, H100 = cluster("selene-a100"), cluster("dgx-h100-ndr")
+
+
+def bus(slug: str, kind: str, size: float, ranks: int) -> float:
+    """Bus bandwidth of a lone group on a reference cluster. [GB/s]"""
+    where = cluster(slug)
+    took = float(collective_time(where, kind, size, group(where, float(ranks), alone=True)))
+    return bus_bytes_per_s(kind, size, ranks, took) / 1e9
+
+
+def test_a_ring_all_reduce_of_one_gigabyte_by_hand():
+    # rate = 300 GB/s · .82 · 8/(8 + .4) = 234.286 GB/s; x = 2·7/8 · 1e9 / rate = 7.46951 ms
+    # latency = 7.6 µs + 14 · 1 µs; ramp = √(14 · 4 µs · x) = .646762 ms
+    took = ring_all_reduce(SELENE, 1e9, group(SELENE, 8.0))
+    assert took == pytest.approx(7.46951e-3 + 21.6e-6 + 0.646762e-3, rel=1e-5)
+
+
+def test_between_nodes_the_ring_runs_at_the_lanes_of_a_node_by_hand():
+    # 2 nodes of 8: min(234.3, 8 lanes · 25 GB/s · .94 = 188) GB/s; 15 steps, of them 1 crossing
+    # latency = 7.6 + 14 · 1 · 1.4 + 14 µs; x = 15/16 · 1e9 / 188e9; ramp √((14 · 4 + 8) µs · x)
+    x = 15 / 16 * 1e9 / 188e9
+    took = ring_all_gather(SELENE, 1e9, group(SELENE, 16.0))
+    assert took == pytest.approx(41.2e-6 + x + (64e-6 * x) ** 0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("slug", clusters())
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_rank_is_free(slug, kind):
+    where = cluster(slug)
+    assert collective_time(where, kind, 1e9, group(where, 1.0)) == 0.0
+
+
+def test_all_reduce_is_reduce_scatter_and_all_gather():
+    for ranks in (2.0, 8.0, 64.0, 512.0):
+        g = group(H100, ranks)
+        both = ring_all_gather(H100, 1e9, g) * 2 - H100.link.base_s  # one base, not two
+        assert ring_all_reduce(H100, 1e9, g) == pytest.approx(both, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ranks", [2, 4, 8, 16, 64, 512])
+def test_more_bandwidth_is_never_slower(kind, ranks):
+    for slug in clusters():
+        where = cluster(slug)
+        wider = replace(
+            where,
+            nic_bytes_per_s=where.nic_bytes_per_s * 2,
+            scale_up_bytes_per_s=where.scale_up_bytes_per_s * 2,
+            pair_bytes_per_s=where.pair_bytes_per_s * 2,
+        )
+        for size in (1e3, 1e6, 1e9):
+            slow = collective_time(where, kind, size, group(where, float(ranks)))
+            assert collective_time(wider, kind, size, group(wider, float(ranks))) <= slow * (
+                1 + 1e-12
+            )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_bytes_are_never_faster(kind):
+    g = group(H100, 64.0)
+    times = [float(collective_time(H100, kind, 10.0**e, g)) for e in range(1, 11)]
+    assert times == sorted(times)
+
+
+def test_the_choice_is_the_minimum_over_legal_algorithms():
+    for ranks in (2.0, 8.0, 16.0, 256.0):
+        g = group(H100, ranks)
+        times = {name: cost(H100, 1e8, g) for name, cost in ALGORITHMS["all_reduce"].items()}
+        assert collective_time(H100, "all_reduce", 1e8, g) == min(times.values())
+        assert times[fastest_algorithm(H100, "all_reduce", 1e8, g)] == min(times.values())
+
+
+def test_bus_bandwidth_is_that_of_nccl_tests():
+    assert bus_factor("all_reduce", 8.0) == 1.75
+    assert bus_factor("all_gather", 8.0) == bus_factor("all_to_all", 8.0) == 0.875
+    assert bus_factor("broadcast", 8.0) == bus_factor("send_recv", 8.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("slug", "kind", "size", "ranks", "gbytes_per_s"),
+    [
+        # stas00/ml-engineering network/README; NVIDIA/nccl-tests#212
+        ("dgx-h100-ndr", "all_reduce", 17.2e9, 8, 480),
+        ("dgx-h100-ndr", "all_gather", 17.2e9, 8, 361),
+        ("selene-a100", "all_reduce", 17.2e9, 8, 235),
+        ("dgx-b200-ndr", "all_reduce", 8.6e9, 8, 838),
+        ("mi300x-8", "all_reduce", 4.3e9, 2, 47.7),
+        ("mi300x-8", "all_reduce", 4.3e9, 8, 312.9),
+        # coreweave/nccl-tests: one rack of NVL72; 64 H100 with SHARP
+        ("gb200-nvl72", "all_reduce", 8.6e9, 72, 835),
+        ("azure-nd-h100-v5", "all_reduce", 8.6e9, 64, 387),
+        # aws-samples: two p5
+        ("aws-p5", "all_reduce", 17.2e9, 16, 487),
+        # aiconfigurator: L40S without peer to peer; Vidur: H100 NVL pairs
+        ("l40s-pcie-8", "all_reduce", 5.4e8, 2, 20.1),
+        ("l40s-pcie-8", "all_reduce", 5.4e8, 4, 5.2),
+        ("l40s-pcie-8", "all_reduce", 5.4e8, 8, 1.4),
+        ("h100-nvl-pairs", "all_reduce", 5.4e8, 2, 191),
+        ("h100-nvl-pairs", "all_reduce", 5.4e8, 4, 48.8),
+    ],
+)
+def test_measured_bus_bandwidths_are_met_within_a_sixth(slug, kind, size, ranks, gbytes_per_s):
+    assert bus(slug, kind, size, ranks) == pytest.approx(gbytes_per_s, rel=1 / 6)
+
+
+def test_in_switch_reduction_speeds_all_reduce_alone_and_only_from_five_ranks():
+    g8, g4 = group(H100, 8.0), group(H100, 4.0)
+    assert fastest_algorithm(H100, "all_reduce", 4e9, g8) == "nvls"
+    assert fastest_algorithm(H100, "all_reduce", 4e9, g4) == "ring"
+    assert set(ALGORITHMS["all_gather"]) == {"ring", "pat"}
+
+
+def test_two_nodes_beat_what_a_ring_could_and_many_do_not():
+    two, many = bus("aws-p5", "all_reduce", 8e9, 16), bus("aws-p5", "all_reduce", 8e9, 128)
+    ring_cap = 8 * cluster("aws-p5").nic_effective_bytes_per_s / 1e9
+    assert two > ring_cap > many
+
+
+def test_sharp_helps_where_it_is_enabled():
+    off = replace(cluster("azure-nd-h100-v5"), sharp=False)
+    g = group(off, 256.0)
+    assert collective_time(cluster("azure-nd-h100-v5"), "all_reduce", 1e8, g) < collective_time(
+        off, "all_reduce", 1e8, g
+    )
+
+
+def test_groups_that_straddle_nodes_have_fewer_sure_lanes():
+    # 12 ranks on nodes of 8 lie 8 + 4 and 4 + 8: 4 lanes, 3 islands; alone they lie 6 + 6
+    assert (group(H100, 12.0).near, group(H100, 12.0).domains) == (4.0, 3.0)
+    assert (group(H100, 12.0, alone=True).near, group(H100, 12.0, alone=True).domains) == (6.0, 2.0)
+    # data-parallel ranks eight apart each sit in a node of their own
+    assert (group(H100, 16.0, 8.0).near, group(H100, 16.0, 8.0).domains) == (1.0, 16.0)
+    # 16 ranks in a rack of 72 stay inside it
+    assert group(cluster("gb200-nvl72"), 16.0).domains == 1.0

@@ -1,0 +1,97 @@
+"""A training step: one set of equations for a number and a column, terms that add up, limits."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from scoring import Layout, job
+from scoring.compute import layer_time
+from scoring.hardware import cluster, clusters
+from scoring.layout import candidates
+from scoring.search import fastest_layouts, fitting, step_times
+from scoring.training import StepTime, training_step
+
+GPT3, MIXTRAL = job("gpt3-175b-pretrain"), job("mixtral-8x7b-pretrain")
+TERMS = [f.name for f in fields(StepTime) if f.name != "traffic"]
+
+
+def some_rows(task, gpus, count=60):
+    """A spread of candidates, fitting or not."""
+    rows = candidates(task, gpus)
+    return rows.rows(np.linspace(0, len(rows) - 1, count).astype(int))
+
+
+@pytest.mark.parametrize("slug", clusters())
+@pytest.mark.parametrize("task", ["gpt3-175b-pretrain", "mixtral-8x7b-pretrain", "llama3-70b-lora"])
+def test_one_layout_and_a_column_of_layouts_agree(slug, task):
+    where, what = cluster(slug), job(task)
+    rows = some_rows(what, 64, 25)
+    column = training_step(where, what, rows)
+    for index in range(len(rows)):
+        alone = training_step(where, what, rows.row(index))
+        for term in (*TERMS, "total"):
+            whole = np.broadcast_to(getattr(column, term), len(rows))[index]
+            assert float(getattr(alone, term)) == pytest.approx(float(whole), rel=1e-9, abs=1e-15)
+
+
+def test_the_terms_add_up():
+    step = training_step(cluster("selene-a100"), GPT3, some_rows(GPT3, 512))
+    assert np.allclose(step.total, sum(np.asarray(getattr(step, t)) for t in TERMS))
+    for term in TERMS:
+        assert np.all(np.asarray(getattr(step, term)) >= 0), term
+
+
+@pytest.mark.parametrize("task", [GPT3, MIXTRAL])
+@pytest.mark.parametrize("slug", ["dgx-h100-ndr", "gb200-nvl72", "l40s-pcie-8", "mi300x-8"])
+def test_a_better_network_is_never_slower(task, slug):
+    where = cluster(slug)
+    rows = some_rows(task, 64)
+    before = step_times(where, task, rows)
+    for better in (
+        {"nic_bytes_per_s": where.nic_bytes_per_s * 2},
+        {"scale_up_bytes_per_s": where.scale_up_bytes_per_s * 2},
+        {"pcie_bytes_per_s": where.pcie_bytes_per_s * 2},
+        {"gpudirect": True},
+    ):
+        assert np.all(step_times(replace(where, **better), task, rows) <= before * (1 + 1e-12))
+
+
+def test_one_gpu_does_not_communicate():
+    step = training_step(cluster("dgx-h100-ndr"), job("llama3-8b-pretrain"), Layout())
+    assert float(step.exposed) == 0.0
+    assert float(step.bubble) == 0.0
+
+
+def test_the_bubble_of_1f1b_by_hand():
+    # (p − 1) stages of forward and backward, /v interleaved; the last stage waits for the logits
+    where = cluster("selene-a100")
+    layout = Layout(tp=8.0, pp=8.0, dp=8.0, zero_stage=1.0)
+    four = replace(layout, virtual_stages=4.0)
+    plain, interleaved = (training_step(where, GPT3, x).bubble for x in (layout, four))
+    layer = layer_time(where, GPT3, layout).total
+    tensor = training_step(where, GPT3, layout).exposed_tp / (1536 / 8) / 12
+    assert plain - interleaved == pytest.approx(7 * 12 * (layer + tensor) * (1 - 1 / 4))
+
+
+def test_full_recompute_costs_one_forward_pass():
+    where = cluster("selene-a100")
+    none, full = (layer_time(where, GPT3, Layout(recompute=r)) for r in (0.0, 2.0))
+    assert full.total - none.total == pytest.approx(none.forward)
+
+
+def test_the_search_finds_what_costing_every_candidate_finds():
+    for slug in ("dgx-h100-ndr", "h100-nvl-pairs", "h100-sxm-ethernet"):
+        where = cluster(slug)
+        rows = fitting(MIXTRAL, 128, where.gpu.memory_bytes)
+        every = step_times(where, MIXTRAL, rows)
+        found = fastest_layouts(where, MIXTRAL, 128)[0]
+        assert float(training_step(where, MIXTRAL, found).total) == pytest.approx(every.min())
+        assert fastest_layouts(where, MIXTRAL, 128, top=3)[0] == rows.row(int(every.argmin()))
+
+
+def test_jitter_grows_by_a_third_of_a_percent_a_doubling():
+    layouts = [Layout(tp=8.0, dp=float(n), zero_stage=1.0) for n in (2, 4)]
+    steps = [training_step(cluster("selene-a100"), GPT3, x) for x in layouts]
+    shares = [s.jitter / (s.total - s.jitter) for s in steps]
+    assert shares == pytest.approx([0.0035, 0.0070])

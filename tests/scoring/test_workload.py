@@ -1,0 +1,95 @@
+"""Jobs: parameters and flop of public models, and errors that name the field."""
+
+import math
+
+import pytest
+
+from scoring import FieldError, Job, job, jobs
+
+TINY = {"layers": 2, "hidden": 64, "heads": 4, "vocab": 100, "seq_len": 32, "global_batch": 8}
+
+
+@pytest.mark.parametrize(
+    ("slug", "billions", "active"),
+    [
+        ("gpt3-175b-pretrain", 175, 175),
+        ("gpt-1t-pretrain", 1008, 1008),
+        ("llama3-8b-pretrain", 8.03, 7.5),
+        ("llama3-70b-pretrain", 70.6, 69.5),
+        ("llama3-405b-pretrain", 405.9, 403.8),
+        ("mixtral-8x7b-pretrain", 46.7, 12.8),
+        ("deepseek-v3-decode", 671, 36.6),
+    ],
+)
+def test_parameters_of_public_models(slug, billions, active):
+    model = job(slug).transformer
+    assert model.parameters / 1e9 == pytest.approx(billions, rel=0.01)
+    assert model.active_parameters / 1e9 == pytest.approx(active, rel=0.02)
+
+
+def test_flop_of_gpt3_by_the_formula_of_megatron():
+    # 72 B s L h² (1 + s/6h + V/12 L h) of arXiv:2104.04473 without recompute, its attention
+    # unmasked; ours counts the masked half, which is s/12h instead of s/6h.
+    gpt3 = job("gpt3-175b-pretrain")
+    s, layers, h, v = 2048, 96, 12288, 51200
+    formula = 72 * 1536 * s * layers * h**2 * (1 + s / (12 * h) + v / (12 * layers * h))
+    assert gpt3.model_flop == pytest.approx(formula, rel=1e-3)
+
+
+def test_lora_needs_two_passes_and_a_sliver_of_gradients():
+    lora = job("llama3-70b-lora")
+    assert lora.model_flop == pytest.approx(
+        2 * lora.tokens * lora.transformer.forward_flop_per_token(lora.seq_len)
+    )
+    assert lora.trainable_parameters < lora.transformer.parameters / 1000
+
+
+def test_every_reference_job_builds():
+    assert {"hpc-halo", "llama3-70b-lora", "deepseek-v3-decode"} <= set(jobs())
+    for slug in jobs():
+        assert job(slug).name == slug
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("layers", 0),
+        ("layers", 1e9),
+        ("hidden", math.nan),
+        ("heads", "many"),
+        ("kv_heads", 3),
+        ("seq_len", None),
+        ("seq_len", -1),
+        ("global_batch", 2.5),
+        ("global_batch", None),
+        ("micro_batch", 3),
+        ("precision", "fp3"),
+        ("kind", "guess"),
+        ("model", "gpt5"),
+        ("activation_recompute", "some"),
+        ("software", "mine"),
+        ("experts", 8),  # without topk: named below
+        ("laeyrs", 2),
+    ],
+)
+def test_bad_input_names_its_field(field, value):
+    with pytest.raises(FieldError) as caught:
+        Job.from_fields({**TINY, field: value})
+    assert caught.value.field == ("topk" if field == "experts" else field)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({}, "flop"),
+        ({"flop": math.inf}, "flop"),
+        ({"flop": 1e12, "messages": "all"}, "messages"),
+        ({"flop": 1e12, "messages": [3]}, "messages[0]"),
+        ({"flop": 1e12, "messages": [{"kind": "shout", "bytes": 1}]}, "messages[0].kind"),
+        ({"flop": 1e12, "messages": [{"kind": "broadcast"}]}, "messages[0].bytes"),
+    ],
+)
+def test_a_bad_custom_job_names_its_field(given, field):
+    with pytest.raises(FieldError) as caught:
+        Job.from_fields({"kind": "custom", **given})
+    assert caught.value.field == field
