@@ -1,8 +1,8 @@
 """A listing as people paste it, read honestly: what the words say, what we know of the type, why.
 
 A text is somebody's copy, so what it says is `stated`: the bundled facts of a known instance type
-speak before it, and the text fills what they leave open. `text_readers` has a reader for each
-kind of wording.
+speak before it, and the text fills what they leave open. `text_readers` and
+`text_networks` have a reader for each kind of wording.
 """
 
 import re
@@ -16,7 +16,9 @@ from catalog.records import Basis, Fact, OfferRecord, PriceModel, Value
 from scrapers.lines import offer_line
 from scrapers.listing import WITHHELD, Unreadable
 from scrapers.quantities import fold
-from scrapers.text_readers import READERS, Reading
+from scrapers.text_networks import NETWORK_READERS
+from scrapers.text_readers import GPU_READERS, LINK_READERS
+from scrapers.text_reading import Reading
 
 SOURCE = "the listing's own text"
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -108,7 +110,7 @@ def _read(slug: str, instance: str, text: str) -> Reading:
     parts = tuple(part.strip() for part in re.split(r"[|;\n]", text) if part.strip())
     known = instance in _types().get(slug, {})
     reading = Reading(slug, instance, text, parts, known)
-    for reader in READERS:
+    for reader in (*GPU_READERS, *NETWORK_READERS, *LINK_READERS):
         reader(reading)
     return reading
 

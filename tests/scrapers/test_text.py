@@ -47,6 +47,20 @@ def one(text: str, slug: str = "somecloud") -> dict[str, object]:
         ("node-x | 8x H100 SXM5", {"fabric": None}),
         # bytes written for bits
         ("node-x | 200 GB/s HDR InfiniBand", {"fabric_gbits_per_s_per_nic": 200}),
+        ("node-x: 1.6 TB/s per VM, 200 GB/s HDR InfiniBand",
+         {"fabric_gbits_per_s": 1600, "fabric_nics": 8}),
+        # totals, and what is left open
+        ("node-x | 8x H100 SXM | 3.2 Tbps InfiniBand", {"fabric_gbits_per_s": 3200}),
+        ("x9.48xlarge | EfaSupported: true | 3200 Gigabit",
+         {"fabric": "efa", "fabric_gbits_per_s": 3200}),
+        ("x9.48xlarge | EfaSupported: false | 50 Gigabit",
+         {"fabric": None, "frontend_gbits_per_s": 50}),
+        ("node-x | 8x 400 Gbps", {"fabric_gbits_per_s": None, "frontend_gbits_per_s": None}),
+        # yes and no
+        ("node-x | GPUDirect RDMA: Supported | SHARP: no",
+         {"gpudirect_rdma": "yes", "sharp": "no", "fabric": None}),
+        ("node-x | Cluster network capable: No", {"multi_node": "no"}),
+        ("4x GB200 NVL72", {"scale_up_domain_gpus": 72, "gpu_count": 4, "scale_up": "nvswitch"}),
         # GPUs: driver's names, counts before and after, shares, totals
         ("NVIDIA H100 80GB HBM3", {"gpu": "h100-sxm5-80gb", "form_factor": "sxm5"}),
         ("n3-L40Sx4 | flavor", {"gpu": "l40s-pcie-48gb", "gpu_count": 4}),

@@ -1,0 +1,58 @@
+"""One listing in a text while it is read: its parts, what was read, and why."""
+
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from catalog.facts import ATTRIBUTES, BadFact
+from catalog.records import Value
+from scrapers.gpu_names import Named
+
+
+@dataclass(slots=True)
+class Reading:
+    """One listing in a text: its parts, what was read in them, and why."""
+
+    provider: str
+    instance: str
+    text: str
+    parts: tuple[str, ...]
+    known: bool = False  # bundled facts speak before the text
+    said: dict[str, Value] = field(default_factory=dict)
+    why: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    gpu: Named | None = None
+
+    def say(self, attribute: str, value: Value, why: str) -> None:
+        """Keep the first that is said of an attribute, and the reason."""
+        if attribute in self.said or value is None:
+            return
+        try:
+            ATTRIBUTES[attribute].read(str(value))
+        except BadFact as problem:
+            self.warnings.append(f"{attribute} {problem}")
+            return
+        self.said[attribute] = value
+        self.why.append(why)
+
+    def has(self, words: str) -> bool:
+        return re.search(words, self.text, re.IGNORECASE) is not None
+
+
+_BEFORE = r"(?<![A-Za-z0-9])"
+_AFTER = r'"?(?: ?\([^()]{0,12}\))? ?[:=]? ?"?([0-9A-Za-z./][^"|;,]{0,40})'
+
+
+def value_of(reading: Reading, *names: str) -> str | None:
+    """What stands after a heading: `efa: 32`, `"num_gpus": 8`, `Max NICs (Qty.) 8`."""
+    for name in names:
+        found = re.search(_BEFORE + name + _AFTER, reading.text, re.IGNORECASE)
+        if found:
+            return found[1].strip()
+    return None
+
+
+def number_of(reading: Reading, *names: str) -> Decimal | None:
+    value = value_of(reading, *names)
+    found = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,3})?(?![0-9x])", value) if value else None
+    return Decimal(found[0]) if found else None
