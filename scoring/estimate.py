@@ -80,7 +80,7 @@ def estimate(
     FieldError
         For `gpus` out of range or not whole nodes.
     """
-    refused = _refused(cluster, gpus)
+    refused = _refused(cluster, job, gpus)
     if refused:
         return DoesNotFit(cluster.name, job.name, gpus, refused, cluster.assumptions)
     chosen = layout or next(iter(find_layouts(cluster, job, gpus, 1)), None)
@@ -96,7 +96,7 @@ def best(cluster: Cluster, job: Job, gpus: int) -> Estimate | DoesNotFit:
 
 def search(cluster: Cluster, job: Job, gpus: int, top: int = 10) -> list[Estimate]:
     """Estimates of the best layouts, best first; empty where none fits."""
-    if _refused(cluster, gpus):
+    if _refused(cluster, job, gpus):
         return []
     found = find_layouts(cluster, job, gpus, top)
     return [_filled(cluster, job, gpus, layout, searched=True) for layout in found]
@@ -157,7 +157,7 @@ def whole_nodes(cluster: Cluster, gpus: int) -> int:
 # ------------------------------------------------------------------ one layout, filled in
 
 
-def _refused(cluster: Cluster, gpus: int) -> tuple[str, ...]:
+def _refused(cluster: Cluster, job: Job, gpus: int) -> tuple[str, ...]:
     """Reasons that need no physics; a FieldError where the count itself is wrong."""
     if not 1 <= gpus <= MAX_GPUS:
         raise FieldError("gpus", f"must be from 1 to {MAX_GPUS}, not {gpus}.")
@@ -167,6 +167,8 @@ def _refused(cluster: Cluster, gpus: int) -> tuple[str, ...]:
         return (
             f"{gpus} GPUs need {-(-gpus // cluster.near_gpus)} nodes, and no fabric joins them",
         )
+    if job.precision == "fp64" and "fp64" not in cluster.gpu.flop_per_s:
+        return (f"the fp64 rate of {cluster.gpu.slug} is not known",)
     if cluster.max_gpus is not None and gpus > cluster.max_gpus:
         return (f"at most {cluster.max_gpus} GPUs can be had on one fabric",)
     return ()

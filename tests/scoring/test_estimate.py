@@ -153,6 +153,12 @@ def test_ranking_puts_what_does_not_fit_last_and_unpriced_after_priced():
         rank([H100], GPT3, 64, "beauty")
 
 
+def test_a_gpu_of_unknown_fp64_rate_is_left_out_with_that_reason():
+    answers = rank([cluster("l40s-pcie-8"), H100], job("hpc-halo"), 64)
+    assert answers[0].fits
+    assert answers[1].reasons == ("the fp64 rate of l40s-pcie-48gb is not known",)
+
+
 def test_whole_nodes_are_rented():
     assert whole_nodes(H100, 4) == 4
     assert whole_nodes(H100, 3) == 8
