@@ -122,10 +122,7 @@ def _read(
     if offer is not None and offer in seen:
         yield Ignored("an offer that stood on the page before")
         return
-    base = row.number("dph_base")
-    if base is None:
-        base = row.need_number("dph_total") - (row.number("storage_total_cost") or 0)
-    yield _listing(row, document, PriceModel.ON_DEMAND, base)
+    yield _listing(row, document, PriceModel.ON_DEMAND, _base(row))
     bid = row.number("min_bid")
     if bid is not None and bid != 0:  # 0: no bids are taken
         yield _listing(row, document, PriceModel.SPOT, bid)
@@ -133,15 +130,21 @@ def _read(
         seen.add(offer)
 
 
-def _listing(row: Row, document: Document, model: PriceModel, gpus_cost: Decimal) -> Listing:
-    gpu, count = row.need_text("gpu_name"), row.need_number("num_gpus")
+def _base(row: Row) -> Decimal | None:
+    """The GPUs alone, for an hour."""
+    base, total = row.number("dph_base"), row.number("dph_total")
+    if base is not None or total is None:
+        return base
+    return total - (row.number("storage_total_cost") or 0)
+
+
+def _listing(row: Row, document: Document, model: PriceModel, base: Decimal | None) -> Listing:
+    gpu, count = row.text("gpu_name"), row.need_number("num_gpus")
     if count < 1 or count != int(count):
         row.fail("num_gpus", f"{count} is not a number of GPUs")
     disk = row.number("storage_cost")
-    if gpus_cost > 0 and disk is not None:
-        if disk < 0:
-            row.fail("storage_cost", "is negative")
-        gpus_cost += DISK_GB * disk / MONTH_HOURS
+    if disk is not None and disk < 0:
+        row.fail("storage_cost", "is negative")
     region, country = _place(row.text("geolocation"))
     return Listing(
         where=row.where,
@@ -159,7 +162,8 @@ def _listing(row: Row, document: Document, model: PriceModel, gpus_cost: Decimal
         total_gpu_memory=_amount(row, "gpu_total_ram", "MiB"),
         vcpus=row.number("cpu_cores_effective"),
         ram=_amount(row, "cpu_ram", "MB"),
-        price=Price(gpus_cost),
+        price=None if base is None else _with_disk(base, disk),
+        price_note=_note(model, base),
         price_includes=WITHOUT_DISK if disk is None else WITH_DISK,
         board_gpus=_board(row, count),
         said=_links(row, count),
@@ -169,9 +173,20 @@ def _listing(row: Row, document: Document, model: PriceModel, gpus_cost: Decimal
     )
 
 
-def _instance(row: Row, gpu: str, count: int) -> str:
+def _with_disk(base: Decimal, disk: Decimal | None) -> Price:
+    """A price of 0 stays 0, to be seen for what it is."""
+    return Price(base if disk is None or base <= 0 else base + DISK_GB * disk / MONTH_HOURS)
+
+
+def _note(model: PriceModel, base: Decimal | None) -> str | None:
+    if base is None:
+        return "no price in this document"
+    return "the lowest bid taken now; can be interrupted" if model is PriceModel.SPOT else None
+
+
+def _instance(row: Row, gpu: str | None, count: int) -> str:
     """Stable while the machine and the size are: an offer's own id changes with every rental."""
-    machine, gpu = row.number("machine_id"), fold(gpu)
+    machine, gpu = row.number("machine_id"), fold(gpu or "GPU")
     if machine is not None:
         return f"{count}x {gpu} m{machine}"
     return f"{count}x {gpu} o{row.need_number('id')}"
@@ -241,6 +256,8 @@ def _evidence(url: str) -> dict[str, Evidence]:
 
 
 def _warnings(row: Row, count: Decimal) -> Iterator[str]:
+    if row.text("gpu_name") is None:
+        yield "the listing does not name the GPU"
     if count > 1 and row.number("bw_nvlink") == 0:
         yield "bw_nvlink is 0: not measured, or no NVLink; ask the host"
     if count > 1 and row.flag("vms_enabled"):

@@ -119,11 +119,21 @@ def test_a_row_with_a_bad_number_spoils_only_itself():
     assert [o.usd_per_hour for o in result.offers] == [Decimal("0.5")]
 
 
-@pytest.mark.parametrize("price", [0, -1, 300, "0.5", True, None])
+@pytest.mark.parametrize("price", [0, -1, 300, "0.5", True])
 def test_prices_that_cannot_be_are_rejected(price):
     row = {"id": 1, "gpu_name": "H100 SXM", "num_gpus": 1, "dph_base": price}
     result = parsed("vast", {"offers": [row]})
     assert (len(result.offers), len(result.rejected)) == (0, 1)
+
+
+def test_a_row_without_a_price_or_a_name_is_listed_without_them():
+    rows = [{"id": n, "machine_id": 7, "num_gpus": n} for n in (2, 4)]
+    result = parsed("vast", {"offers": rows})
+    assert [o.instance_type for o in result.offers] == ["2x GPU m7", "4x GPU m7"]
+    assert {(o.usd_per_hour, o.price_note) for o in result.offers} == {
+        (None, "no price in this document")
+    }
+    assert result.offers[0].warnings == ("the listing does not name the GPU",)
 
 
 @pytest.mark.parametrize("value", [[], {}, None, 7, {"offers": {}}, {"offers": "x"}])
