@@ -84,11 +84,14 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How one attribute of a listing is known, where it is not the document itself that says it."""
+    """How one attribute of a listing is known, where it is not simply the document that says it.
+
+    An empty `source` is the document, an unsaid `checked` its day.
+    """
 
     basis: Basis
     source: str
-    checked: date | None = None  # None: the day of the document
+    checked: date | None = None
     note: str = ""
 
 
