@@ -160,6 +160,9 @@ class Decode:
     kernel_us: float
     scheduler_ms: float
     attention_us: float
+    moe_us: float
+    moe_memory_efficiency: float
+    moe_gemm_efficiency: float
     custom_all_reduce_us: Mapping[str, float]
     custom_all_reduce_bytes: float
 

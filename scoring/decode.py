@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from scoring.collectives import collective_time, group
+from scoring.collectives import NEVER, Group, collective_time, domain_rate, group
 from scoring.constants import DECODE, KERNELS, MEMORY
 from scoring.hardware import Cluster
 from scoring.kernels import attention_flop_per_s, gemm_flop_per_s, stream_bytes_per_s
@@ -83,8 +83,13 @@ def token_time(cluster: Cluster, job: Job, layout: Layout) -> TokenTime:
         hit = 1.0 - (1.0 - model.topk / model.experts) ** tokens
         cut = where(layout.ep > 1, layout.ep, tp)
         touched = model.experts * hit * model.expert_parameters / cut
-        rows = tokens * model.topk / (model.experts * hit)
-        layer = layer + mixture * matrix(touched, rows)
+        pairs = tokens * model.topk * model.expert_parameters / cut
+        routed = (
+            DECODE.moe_us * MICRO
+            + touched * width / (gpu.memory_bytes_per_s * DECODE.moe_memory_efficiency)
+            + 2.0 * pairs / (rate * DECODE.moe_gemm_efficiency)
+        )
+        layer = layer + mixture * routed
         layer = layer + mixture * matrix(model.shared_parameters / tp, batch)
         g = group(cluster, layout.ep)
         size = (1.0 + BF16) / 2 * batch / tp * model.topk * model.hidden
@@ -118,17 +123,27 @@ def _all_reduces(cluster: Cluster, job: Job, layout: Layout) -> tuple[Value, Tra
     model = job.transformer
     g = group(cluster, layout.tp)
     size = BF16 * layout.micro_batch * model.hidden
-    time = collective_time(cluster, "all_reduce", size, g)
-    floor = DECODE.custom_all_reduce_us.get(cluster.link_name)
-    if floor is not None and cluster.domain_gpus > 1:
-        one_shot = floor * MICRO + size * g.ranks / max(cluster.scale_up_bytes_per_s, 1.0)
-        legal = (g.fast == g.ranks) & (g.ranks <= 8) & (size <= DECODE.custom_all_reduce_bytes)
-        time = where(legal, minimum(time, one_shot), time)
+    time = minimum(
+        collective_time(cluster, "all_reduce", size, g), one_shot_all_reduce(cluster, size, g)
+    )
     time = where(g.ranks > 1, time, 0.0)
     dense = 1.0 - model.moe_layers / model.layers
     blocks = where(layout.ep > 1, 1.0 + dense, 2.0)
     shown = model.layers * blocks * time
     return shown, Traffic("tensor parallel", "all_reduce", size, g, time, shown)
+
+
+def one_shot_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
+    """A kernel in a CUDA graph in which each rank reads all others' buffers (vLLM, SGLang). [s]
+
+    t = floor + (n − 1) · size / (e · B); legal for up to 8 ranks of one NVLink domain and 2 MiB.
+    """
+    floor = DECODE.custom_all_reduce_us.get(cluster.link_name)
+    if floor is None or cluster.domain_gpus <= 1:
+        return NEVER
+    rate = domain_rate(cluster, g.fast)
+    legal = (g.fast == g.ranks) & (g.ranks <= 8) & (size <= DECODE.custom_all_reduce_bytes)
+    return where(legal, floor * MICRO + (g.ranks - 1) * size / maximum(rate, 1.0), NEVER)
 
 
 def _stored(cluster: Cluster, job: Job) -> str:

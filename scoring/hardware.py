@@ -43,29 +43,14 @@ DIRECT_FABRICS = ("infiniband", "roce", "efa", "gpudirect_tcpx", "gpudirect_tcpx
 MEASURED_FABRICS = ("infiniband", "roce", "efa", "omni_path")
 # Fields of the catalog that describe a cluster to people and not to the physics.
 IGNORED_FIELDS = (
-    "title",
-    "source",
-    "provider",
-    "instance_type",
-    "region",
-    "country",
-    "tier",
-    "price_model",
-    "fabric_generation",
-    "gpu_vendor",
-    "form_factor",
-    "gpu_memory_gb",
-    "domain_gpu_memory_gb",
-    "nvlink_domain_gpus",
-    "fabric_gbits_per_s_per_gpu",
-    "cliff",
-    "rdma",
-    "rail_optimised",
-    "adaptive_routing",
-    "multi_node",
-    "usd_per_gpu_hour",
-    "frontend_gbits_per_s",
-    "frontend_burst_gbits_per_s",
+    *("name", "slug", "title", "source", "provider", "via", "instance_type", "region", "country"),
+    *("tier", "price_model", "available", "gpu_candidates", "gpu_vendor", "form_factor"),
+    *("gpu_memory_gb", "domain_gpu_memory_gb", "vcpus", "ram_gb", "nvlink_domain_gpus"),
+    *("fabric_generation", "fabric_gbits_per_s_per_gpu", "frontend_gbits_per_s"),
+    *("frontend_burst_gbits_per_s", "rdma", "rail_optimised", "adaptive_routing", "multi_node"),
+    *("same_fabric", "cliff", "disputed", "usd_per_gpu_hour", "native_amount", "native_currency"),
+    *("usd_rate", "usd_rate_date", "price_note", "price_includes", "minimum_hours"),
+    *("collected_at", "stale", "source_url", "warnings", "software_support"),
 )
 
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 
 from scoring.collectives import KINDS, bus_bytes_per_s, collective_time, group
 from scoring.constants import SOFTWARE
-from scoring.decode import decode_memory, prefill_time, token_time, tokens_per_s
+from scoring.decode import (
+    decode_memory,
+    one_shot_all_reduce,
+    prefill_time,
+    token_time,
+    tokens_per_s,
+)
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, divisors
 from scoring.machines import CannotPredict, machine, number
@@ -194,6 +200,8 @@ def _infer(row: Mapping[str, str]) -> Prediction:
     count = int(number(row, "num_gpus") or 0)
     if not count:
         raise CannotPredict("GPU count not stated")
+    if re.match(r"q\d", row.get("precision", ""), re.IGNORECASE):
+        raise CannotPredict("weight-only quantisation is not modelled")
     cluster = machine(row)
     batch = (
         1.0
@@ -235,6 +243,8 @@ def _nccl(row: Mapping[str, str]) -> Prediction:
     name = row.get("model_name", "").split(" (")[0]
     kind = {"alltoall": "all_to_all"}.get(name, name)
     metric = row["metric_name"]
+    if kind == "custom_all_reduce":
+        raise CannotPredict("one-shot all-reduce: in a graph or eager is not stated")
     if kind not in KINDS or metric != "busbw_GB/s":
         raise CannotPredict(f"{row.get('model_name')} in {metric} is not modelled")
     size = _first(_extra(row).get("bytes"))

@@ -127,11 +127,11 @@ class Job:
         FieldError
             Naming the field.
         """
-        f = Fields(given)
+        f = Fields({**given, **_spelled(given)})
         kind = f.text("kind", JOB_KINDS) or "train"
         precision = f.text("precision", PRECISIONS) or ("fp64" if kind == "custom" else "bf16")
-        f.text("title")
-        f.text("source")
+        for described in ("title", "source", "name", "slug", "model_name", "params_b"):
+            f.raw(described)
         if kind == "custom":
             job = cls._custom(f, name, precision)
         else:
@@ -188,6 +188,35 @@ class Job:
             prompt_len=f.whole("prompt_len", 0, 100_000_000) or 0,
             max_tpot_ms=f.number("max_tpot_ms", 0.001, 1e6),
         )
+
+
+# Words of measured rows and of recipes for what has one name here.
+SPELLINGS = {
+    "kind": {
+        "infer": "decode",
+        "inference": "decode",
+        "pretrain": "train",
+        "lora": "finetune_lora",
+    },
+    "precision": {
+        "amp_bf16": "bf16",
+        "half": "fp16",
+        "amp_fp8": "fp8",
+        "float8": "fp8",
+        "mxfp8": "fp8",
+        "fp4": "nvfp4",
+    },
+    "activation_recompute": {"no": "none"},
+}
+
+
+def _spelled(given: Mapping[str, object]) -> Mapping[str, object]:
+    """The fields whose values have other spellings, in ours: "MXFP8" is fp8."""
+    if not isinstance(given, Mapping):
+        raise FieldError("job", "must be a table of named fields.")
+    texts = {field: given.get(field) for field in SPELLINGS}
+    lowered = {field: text.lower() for field, text in texts.items() if isinstance(text, str)}
+    return {field: SPELLINGS[field].get(text, text) for field, text in lowered.items()}
 
 
 def _message(given: object, index: int) -> Message:

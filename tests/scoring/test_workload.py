@@ -93,3 +93,9 @@ def test_a_bad_custom_job_names_its_field(given, field):
     with pytest.raises(FieldError) as caught:
         Job.from_fields({"kind": "custom", **given})
     assert caught.value.field == field
+
+
+def test_words_of_measured_rows_are_understood():
+    task = Job.from_fields({**TINY, "kind": "train", "precision": "MXFP8", "model_name": "tiny"})
+    assert task.precision == "fp8"
+    assert Job.from_fields({**TINY, "kind": "infer"}).kind == "decode"
