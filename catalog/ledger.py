@@ -14,6 +14,7 @@ from catalog.facts import ATTRIBUTES, Finding, gpus, speaking
 from catalog.records import (
     NVLINK,
     OFFER_KEYS,
+    WITHHELD,
     Basis,
     FabricKind,
     Fact,
@@ -98,11 +99,14 @@ class Spec:
 
 def spec(facts: Iterable[Fact]) -> Spec:
     """What is known of one instance type, from every fact said of it."""
+    facts = tuple(facts)
     findings = speaking(facts)
+    withheld = {f.attribute for f in facts if f.value is None and f.note.startswith(WITHHELD)}
     for rule in (_from_the_gpu, *RULES):
         known = Spec(findings)
         for fact in rule(known):
-            findings.setdefault(fact.attribute, Finding(fact, (fact,)))
+            if fact.attribute not in withheld:
+                findings.setdefault(fact.attribute, Finding(fact, (fact,)))
     return Spec(findings)
 
 

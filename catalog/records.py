@@ -81,6 +81,11 @@ class PriceModel(StrEnum):
     QUOTE = "quote"
 
 
+# Begins the note of a fact without a value that keeps rules from filling the gap: the listing
+# looked here and could not vouch for what the hardware usually has.
+WITHHELD = "withheld"
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One sourced statement: `subject` has `attribute` = `value`.

@@ -24,8 +24,6 @@ __all__ = [
     "Unreadable",
 ]
 
-# Begins the note of a fact without a value: nothing may be derived in its place.
-WITHHELD = "withheld"
 HOUR = Decimal(1)
 YEAR_HOURS = Decimal(8760)
 MONTH_HOURS = Decimal(730)

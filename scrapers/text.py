@@ -12,9 +12,9 @@ from decimal import Decimal
 from functools import cache
 
 from catalog.facts import DATA, read
-from catalog.records import Basis, Fact, OfferRecord, PriceModel, Value
+from catalog.records import WITHHELD, Basis, Fact, OfferRecord, PriceModel, Value
 from scrapers.lines import offer_line
-from scrapers.listing import WITHHELD, Unreadable
+from scrapers.listing import Unreadable
 from scrapers.quantities import fold
 from scrapers.text_networks import NETWORK_READERS
 from scrapers.text_readers import GPU_READERS, LINK_READERS

@@ -19,11 +19,10 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
-from catalog.records import Basis, PriceModel, Rejected, Value
+from catalog.records import WITHHELD, Basis, PriceModel, Rejected, Value
 from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
-    WITHHELD,
     Document,
     Evidence,
     Ignored,

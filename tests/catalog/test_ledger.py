@@ -134,6 +134,19 @@ def test_looked_and_not_found_is_unknown_not_no():
     assert one["gpudirect_rdma"] is None
 
 
+def test_what_a_listing_withholds_is_not_filled_in_from_the_board():
+    board = ledger.spec(
+        [
+            said("gpu", "h100-sxm5-80gb"),
+            said("gpu_count", Decimal(8)),
+            said("scale_up", None, note="withheld: bw_nvlink is 0"),
+        ]
+    )
+    assert board["scale_up"] is None
+    assert board.nvlink_domain_gpus is None
+    assert board["scale_up_gbytes_per_s"] is None
+
+
 def test_an_offer_has_every_key_and_money_as_text():
     record = OfferRecord(
         provider="p",
