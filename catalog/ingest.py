@@ -7,10 +7,11 @@ it could not read, and its payload.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -243,9 +244,10 @@ def sieve(normalised: Normalised) -> Sieved:
     """
     sieved = Sieved(rejected=list(normalised.rejected))
     seen: set[object] = set()
+    complaint = cache(unfit)  # the offers of a type say the same of it, region for region
     for offer in normalised.offers:
         reason = "the same offer stands in the list twice" if offer.identity in seen else None
-        if reason := reason or refusal(offer):
+        if reason := reason or refusal(offer, complaint):
             place = "|".join(str(part or "") for part in offer.identity)
             sieved.rejected.append(Rejected(reason, offer.source_url, place))
         else:
@@ -254,12 +256,15 @@ def sieve(normalised: Normalised) -> Sieved:
     return sieved
 
 
-def refusal(offer: OfferRecord) -> str | None:
+Complaint = Callable[[Fact], str | None]
+
+
+def refusal(offer: OfferRecord, complaint: Complaint = unfit) -> str | None:
     """Why an offer cannot be kept, or None."""
-    return next(filter(None, _refusals(offer)), None)
+    return next(filter(None, _refusals(offer, complaint)), None)
 
 
-def _refusals(offer: OfferRecord) -> Iterable[str | None]:
+def _refusals(offer: OfferRecord, complaint: Complaint) -> Iterable[str | None]:
     for name, longest in _LONGEST.items():
         text = getattr(offer, name)
         if text is not None and (len(text) > longest or "\x00" in text):
@@ -269,10 +274,11 @@ def _refusals(offer: OfferRecord) -> Iterable[str | None]:
     if offer.country is not None and not _COUNTRY.fullmatch(offer.country):
         yield f"country: {offer.country!r} is not two capital letters"
     yield _money(offer)
+    subject = offer.subject
     for fact in offer.facts:
-        if fact.subject != offer.subject:
-            yield f"a fact of {fact.subject} stands with {offer.subject}"
-        yield unfit(fact)
+        if fact.subject != subject:
+            yield f"a fact of {fact.subject} stands with {subject}"
+        yield complaint(fact)
 
 
 def _money(offer: OfferRecord) -> str | None:

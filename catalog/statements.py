@@ -74,7 +74,7 @@ def accept_facts(
     A listing speaks only of the types it lists now: of others its last word stands. A bundled file
     (no run) speaks for all its lines: a line that is gone is superseded.
     """
-    rows = {_statement(fact, origin): fact for fact in facts}
+    rows = {_statement(fact, origin): fact for fact in dict.fromkeys(facts)}
     stage(cursor, "said", FACT | {"statement": "text"}, (_row(f, s) for s, f in rows.items()))
     only_listed = "and f.subject in (select subject from said)" if run else ""
     cursor.execute(
