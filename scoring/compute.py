@@ -16,7 +16,7 @@ from scoring.kernels import (
 )
 from scoring.layout import Layout
 from scoring.memory import BF16, local_parameters, mean_ffn_width, trainable_share, zero_ranks
-from scoring.units import Value, where
+from scoring.units import MICRO, Value, where
 from scoring.workload import Job
 
 
@@ -48,12 +48,14 @@ def layer_time(cluster: Cluster, job: Job, layout: Layout) -> LayerTime:
     products = product_time(cluster, job, layout, tokens, precision)
     attention = attention_time(cluster, job, layout, tokens)
     passes = elementwise_bytes(job, layout, tokens, precision) / stream_bytes_per_s(gpu)
+    gaps = c.kernels_per_layer * KERNELS.launch_us * MICRO
     weight_gradients = 1.0 if job.kind == "finetune_lora" else c.backward_over_forward
-    forward = products + attention + passes
+    forward = products + attention + passes + gaps
     backward = (
         weight_gradients * products
         + c.attention_backward * attention
         + c.elementwise_backward * passes
+        + 2.0 * gaps
     )
     kernel = job.attention or software.attention
     selective = attention if kernel == "none" else c.selective_passes * passes

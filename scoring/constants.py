@@ -110,6 +110,7 @@ class Training:
 
     backward_over_forward: float
     attention_backward: float
+    kernels_per_layer: float
     elementwise_hidden: float
     elementwise_backward: float
     softmax_reads: float

@@ -203,7 +203,7 @@ def decode_candidates(job: Job, gpus: int) -> Layout:
         if gpus % (tp * pp) or not stages_divide(model, pp):
             continue
         dp = gpus // (tp * pp)
-        eps = [ep for ep in divisors(model.experts, MAX_EP) or [1] if (tp * dp) % ep == 0]
+        eps = [ep for ep in divisors(model.experts, MAX_EP) or (1,) if (tp * dp) % ep == 0]
         # Spread experts need whole tp groups in step: ep is 1 or a multiple of tp.
         for ep in (ep for ep in eps if ep == 1 or ep % tp == 0):
             rows += [(tp, pp, dp, 1, ep, q, 1, 0, 0) for q in _batches(job, dp * pp)]

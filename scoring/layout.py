@@ -159,9 +159,10 @@ def stages_divide(model: Transformer, pp: int) -> bool:
     return pp <= model.layers and (model.layers % pp == 0 or (model.layers + 2) % pp == 0)
 
 
-def divisors(number: int, limit: int) -> list[int]:
+@lru_cache(maxsize=4096)
+def divisors(number: int, limit: int) -> tuple[int, ...]:
     """Divisors of a number up to a limit, ascending."""
-    return [d for d in range(1, min(number, limit) + 1) if number % d == 0]
+    return tuple(d for d in range(1, min(number, limit) + 1) if number % d == 0)
 
 
 @lru_cache(maxsize=256)
@@ -196,7 +197,7 @@ def _splits(job: Job, gpus: int) -> Iterator[tuple[int, int, int, int, int]]:
                 dp = gpus // (tp * cp * pp)
                 if not stages_divide(model, pp) or (job.global_batch or 0) % dp:
                     continue
-                for ep in divisors(model.experts, MAX_EP) or [1]:
+                for ep in divisors(model.experts, MAX_EP) or (1,):
                     if (tp * cp * dp) % ep == 0:
                         yield tp, pp, dp, cp, ep
 
@@ -208,7 +209,7 @@ def _schedules(
     model = job.transformer
     share = (job.global_batch or 0) // dp
     limit = max(MAX_MICRO_BATCH_TOKENS // job.seq_len, 8)
-    micros = [job.micro_batch] if job.micro_batch else divisors(share, limit)
+    micros = (job.micro_batch,) if job.micro_batch else divisors(share, limit)
     per_stage = model.layers // pp if model.layers % pp == 0 else (model.layers + 2) // pp
     zeros = (0,) if dp * cp == 1 else (0, 1, 2, 3) if pp == 1 else (0, 1)
     for micro in micros:
@@ -216,7 +217,7 @@ def _schedules(
             continue
         rounds = share // micro
         interleaves = (
-            divisors(per_stage, MAX_VIRTUAL_STAGES) if pp > 1 and rounds % pp == 0 else [1]
+            divisors(per_stage, MAX_VIRTUAL_STAGES) if pp > 1 and rounds % pp == 0 else (1,)
         )
         for virtual in interleaves:
             for zero in zeros:
