@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from catalog import freshness, presets, wording
 from catalog import offers as listing
 from catalog import sources as catalog_sources
-from catalog.filters import FILTERS, BadQuery, OfferQuery, Rows, parse
+from catalog.filters import BadQuery, OfferQuery, Rows, parse
 from catalog.models import Provider
 from catalog.presets import State, link
 from catalog.quality import quality
@@ -75,7 +75,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "facets": presets.facets(now, query, titles),
         "sorts": sorts(OFFERS, now, query),
         "left_out": left_out(OFFERS, now, rows),
-        "dated": query.sorts_by_price and rows.all_outdated and not query.cursor,
+        "dated": query.sorts_by_price and rows.all_outdated and not rows.previous,
         "outdated_days": OUTDATED_DAYS,
         "problems": problems,
         "said": said(rows, query),
@@ -166,7 +166,7 @@ def without_last(path: str, now: State, query: OfferQuery) -> dict[str, str] | N
     last = next((name for name in reversed(list(now)) if name in query.filters), None)
     if last is None:
         return None
-    return {"href": link(path, now, **{last: None}), "title": gettext(FILTERS[last].title)}
+    return {"href": link(path, now, **{last: None}), "title": wording.filter_title(last)}
 
 
 # --- Providers and words ----------------------------------------------------------------------

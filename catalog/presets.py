@@ -110,10 +110,10 @@ def chips(path: str, now: State, query: OfferQuery, titles: State) -> Iterator[C
     """One for each filter, and for each unknown that is let in."""
     for name, value in query.filters.items():
         text = now[name] if name == "q" else _value_text(name, value, titles)
-        yield Chip(gettext(FILTERS[name].title), text, link(path, now, **{name: None}))
+        yield Chip(wording.filter_title(name), text, link(path, now, **{name: None}))
     for name in query.include_unknown:
         rest = ",".join(other for other in query.include_unknown if other != name)
-        title = gettext(FILTERS[name].title) if name in FILTERS else name
+        title = wording.filter_title(name) if name in FILTERS else wording.title(name)
         yield Chip(title, gettext("unknown included"), link(path, now, include_unknown=rest))
     if query.include_stale:
         href = link(path, now, include_stale=None)

@@ -1,7 +1,7 @@
 """The pages of workloads: the list, and the ranking of clusters by what a job costs on each."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +17,7 @@ from catalog.filters import BadQuery, OfferQuery, parse
 from catalog.freshness import LIMITS
 from catalog.models import Provider
 from catalog.records import PriceModel
-from catalog.templatetags.quantities import figure, number
+from catalog.templatetags.quantities import number, price
 
 OBJECTIVES = {
     "usd_per_mtoken": _("$ per million tokens"),
@@ -73,6 +73,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "objectives": OBJECTIVES.items(),
         "chips": list(presets.chips(path, now, query, titles)),
         "too_much": too_much,
+        "narrow": list(narrower(path, now)),
         "per": per(result["results"]),
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
         "problems": problems,
@@ -88,6 +89,13 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     }
     status = 422 if too_much else 400 if problems else 200
     return render(request, "catalog/ranking.html", context, status=status)
+
+
+def narrower(path: str, now: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Filters that most rankings want, as one click each."""
+    for title, wanted in (presets.PRESETS[2], (_("On demand only"), {"price_model": "on_demand"})):
+        if not set(wanted) & set(now) and not (wanted.get("nvlink") and "infiniband" in now):
+            yield {"title": str(title), "href": presets.link(path, now, **wanted)}
 
 
 def described(workload: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,19 +184,20 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
 def price_range(result: Mapping[str, Any]) -> tuple[float | None, float, float]:
     """Expected, low and high: of a million tokens, or of 1,000 steps where a job has no tokens."""
     tokens, step = result["usd_per_mtoken"], result.get("usd_per_step")
-    price = tokens if tokens is not None else step and 1000 * step
-    if price is None:
+    expected_usd = tokens if tokens is not None else step and 1000 * step
+    if expected_usd is None:
         return None, 0.0, 0.0
     own, expected = result["estimate"]["interval"], result["estimate"]["step_time_s"] or 1
-    low, high = (float(price) * float(own[end]) / expected for end in ("low", "high"))
-    return float(price), low, high
+    usd = float(expected_usd)
+    low, high = (usd * float(own[end]) / expected for end in ("low", "high"))
+    return usd, low, high
 
 
 def per(results: Sequence[Mapping[str, Any]]) -> str:
     """What a price is of."""
     if any(result["usd_per_mtoken"] is not None for result in results) or not results:
-        return gettext("$ per M tokens")
-    return gettext("$ per 1,000 steps")
+        return gettext("per million tokens")
+    return gettext("per 1,000 steps")
 
 
 def _sum(time: Mapping[str, Any], names: Sequence[str]) -> float:
@@ -240,7 +249,7 @@ def finding(rows: Sequence[Mapping[str, Any]], objective: str) -> dict[str, Any]
         rivals = [row for row in rows[1:] if row["priced"] and row["low"] < first["high"]]
     return {
         "first": first,
-        "price": figure(first["value"]),
+        "price": price(first["value"]),
         "waiting": number(round(100 * first["waiting"])),
         "rivals": rivals[:3],
         "rival_count": len(rivals),

@@ -76,6 +76,42 @@ BASIS = {
     Basis.STATED: _("third party"),
     Basis.DERIVED: _("derived"),
 }
+# What a chip calls its filter.
+FILTERED = {
+    "provider": _("Provider"),
+    "gpu": _("GPU"),
+    "gpu_vendor": _("GPU vendor"),
+    "form_factor": _("Form factor"),
+    "gpu_count_min": _("GPUs"),
+    "gpu_count_max": _("GPUs"),
+    "gpu_memory_gb_min": _("GB per GPU"),
+    "total_gpu_memory_gb_min": _("GB in all"),
+    "scale_up": _("How the GPUs are joined"),
+    "nvlink": "NVLink",
+    "nvlink_generation_min": _("NVLink generation"),
+    "nvlink_domain_gpus_min": _("NVLink domain"),
+    "scale_up_domain_gpus_min": _("Scale-up domain"),
+    "domain_gpu_memory_gb_min": _("GB in one domain"),
+    "scale_up_gbytes_per_s_min": _("NVLink GB/s"),
+    "fabric": _("Fabric"),
+    "infiniband": "InfiniBand",
+    "fabric_gbits_per_s_min": _("Fabric Gb/s"),
+    "fabric_gbits_per_s_per_gpu_min": _("Fabric Gb/s per GPU"),
+    "gpudirect": "GPUDirect",
+    "gpudirect_rdma": "GPUDirect RDMA",
+    "sharp": "SHARP",
+    "multi_node": _("Several instances together"),
+    "max_gpus_on_one_fabric_min": _("Largest cluster"),
+    "region": _("Region"),
+    "country": _("Country"),
+    "continent": _("Continent"),
+    "price_model": _("Sold as"),
+    "tier": _("Tier"),
+    "usd_per_hour_max": _("$ per instance-hour"),
+    "usd_per_gpu_hour_max": _("$ per GPU-hour"),
+    "available": _("Available now"),
+    "q": _("Text"),
+}
 # What an attribute is called where its table does not say the rest.
 TITLES = {
     "gpu": _("GPU"),
@@ -150,6 +186,11 @@ def word(field: str, value: object) -> str:
 def title(attribute: str) -> str:
     """What an attribute is called."""
     return str(TITLES.get(attribute, attribute.replace("_", " ")))
+
+
+def filter_title(name: str) -> str:
+    """What a filter is called."""
+    return str(FILTERED.get(name, name))
 
 
 def basis(name: str | None) -> str:

@@ -69,6 +69,22 @@ def figure(value: Any) -> str:
     return f"{amount:,.{places}f}"
 
 
+@register.filter
+def price(value: Any) -> str:
+    """Of a unit of work: three decimals under ten dollars, so that a column lines up."""
+    if value is None:
+        return ""
+    amount = float(value)
+    return f"{amount:,.3f}" if amount < 10 else f"{amount:,.2f}"
+
+
+@register.filter
+def duration(seconds: Any) -> str:
+    """11.8 s, 45 ms."""
+    amount = float(seconds or 0)
+    return f"{figure(1000 * amount)} ms" if amount < 1 else f"{figure(amount)} s"
+
+
 # --- Age --------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,48 @@
+"""The Japanese: complete, and its compiled form is that of its text."""
+
+import ast
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "locale" / "ja" / "LC_MESSAGES"
+TEXT = (FOLDER / "django.po").read_text()
+HOLES = re.compile(r"%\(\w+\)[.\d]*\w|%%|%s|<[^>]+>")
+
+
+def entries() -> list[tuple[str, str, str]]:
+    """Context, English, Japanese of each entry of the text."""
+    found = []
+    for block in TEXT.split("\n\n")[1:]:
+        parts = {"msgctxt": "", "msgid": "", "msgid_plural": "", "msgstr": ""}
+        name = ""
+        for line in block.splitlines():
+            if not line or line.startswith("#"):
+                continue
+            if not line.startswith('"'):
+                name, _, line = line.partition(" ")  # noqa: PLW2901 -- the rest of it is text
+                name = name.removesuffix("[0]")
+            parts[name] += ast.literal_eval(line)
+        if parts["msgid"]:
+            found.append((parts["msgctxt"], parts["msgid"], parts["msgstr"]))
+    return found
+
+
+def test_the_compiled_words_are_those_of_the_text() -> None:
+    with (FOLDER / "django.mo").open("rb") as compiled:
+        words = gettext.GNUTranslations(compiled)
+    assert len(entries()) > 400
+    for context, english, japanese in entries():
+        said = words.pgettext(context, english) if context else words.gettext(english)
+        if said == english != japanese:  # one with a plural is found by its number
+            said = words.ngettext(english, english, 1)
+        assert said == japanese, english
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry[1][:30])
+def test_every_word_is_translated_and_keeps_its_holes(entry: tuple[str, str, str]) -> None:
+    _, english, japanese = entry
+    assert japanese
+    assert sorted(HOLES.findall(japanese)) == sorted(HOLES.findall(english))

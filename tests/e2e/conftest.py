@@ -1,0 +1,161 @@
+"""The service as it is served, over the bundled catalog, and a browser to look at it with.
+
+The web server, its collected files and a database of its own: the tests' database is left alone.
+Everything here is `privileged`: it needs Debian's chromium, which `.ci/run` installs.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 30  # [s] that the server may take
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def manage(environment: dict[str, str], *arguments: str) -> None:
+    subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT, env=environment, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the service answers."""
+    name, home = f"e2e_{os.getpid()}", tmp_path_factory.mktemp("home")
+    parts = urlsplit(os.environ["DATABASE_URL"])
+    environment = os.environ | {
+        "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
+        "FABRICSCOUT_HOME": str(home),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "HTTPS": "0",
+    }
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as admin:
+        admin.execute(f"create database {name}")
+        try:
+            for command in ("migrate", "load_catalog"):
+                manage(environment, command)
+            manage(environment, "collectstatic", "--no-input")
+            with serving(environment) as address:
+                yield address
+        finally:
+            admin.execute(f"drop database {name} with (force)")
+
+
+class serving:  # noqa: N801 -- reads as a context
+    """The web server, until the block ends."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        port = free_port()
+        self.address = f"http://127.0.0.1:{port}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1",
+             "--port", str(port), "--blocking-threads", "2", "config.wsgi:application"],
+            cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def __enter__(self) -> str:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            try:
+                with urllib.request.urlopen(f"{self.address}/healthz", timeout=2):
+                    return self.address
+            except OSError:
+                time.sleep(0.1)
+        self.process.terminate()
+        raise TimeoutError(self.address)
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=ARGUMENTS
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser had to say: errors of the console, of the policy, of the network."""
+    return []
+
+
+def opened(context: BrowserContext, complaints: list[str]) -> Page:
+    page = context.new_page()
+    page.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in {"error", "warning"} else None,
+    )
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    page.on(
+        "response",
+        lambda answer: (
+            complaints.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+        ),
+    )
+    return page
+
+
+@pytest.fixture
+def page(browser: Browser, service: str, complaints: list[str]) -> Iterator[Page]:
+    """A wide page with JavaScript; at its end nothing may have gone wrong."""
+    context = browser.new_context(base_url=service, viewport={"width": 1440, "height": 900})
+    yield opened(context, complaints)
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def plain(browser: Browser, service: str, complaints: list[str]) -> Iterator[Page]:
+    """A page without JavaScript."""
+    context = browser.new_context(base_url=service, java_script_enabled=False)
+    yield opened(context, complaints)
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture(params=[320, 390])
+def phone(
+    browser: Browser, service: str, complaints: list[str], request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """A phone, dark."""
+    context = browser.new_context(
+        base_url=service, viewport={"width": request.param, "height": 800}, color_scheme="dark"
+    )
+    yield opened(context, complaints)
+    context.close()
+    assert complaints == []
