@@ -26,7 +26,14 @@ from scoring.estimate import best_rate, rank, smallest_rate
 from scoring.hardware import Cluster, cluster, clusters
 from scoring.layout import candidates
 from scoring.memory import training_memory
-from scoring.search import by_lower_bound, fastest, fastest_layouts, fitting, least_memory
+from scoring.search import (
+    by_lower_bound,
+    fastest,
+    fastest_layouts,
+    first_fit,
+    fitting,
+    least_memory,
+)
 from scoring.training import training_step
 from scoring.workload import job
 
@@ -95,6 +102,7 @@ def forget() -> None:
         candidates,
         fitting,
         least_memory,
+        first_fit,
         by_lower_bound,
         fastest,
         best_rate,

@@ -165,7 +165,7 @@ def divisors(number: int, limit: int) -> tuple[int, ...]:
     return tuple(d for d in range(1, min(number, limit) + 1) if number % d == 0)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def candidates(job: Job, gpus: int) -> Layout:
     """Every training layout that divides the job over the GPUs, one row each; may have no rows.
 

@@ -23,7 +23,7 @@ BLOCK_ROWS = 16_384  # candidates costed at once: about 60 columns of 128 kB sta
 FIRST_LOOK = 128  # candidates that set the bound for the others
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=96)  # a table is about 1 MB
 def fitting(job: Job, gpus: int, memory_bytes: float) -> Layout:
     """Candidates that fit into a GPU's memory, each with the least recompute that does."""
     rows = candidates(job, gpus)
@@ -37,7 +37,7 @@ def fitting(job: Job, gpus: int, memory_bytes: float) -> Layout:
     return rows.rows(first[table.any(axis=1)])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def least_memory(job: Job, gpus: int) -> Layout | None:
     """The candidate that needs the least memory, fitting or not; None where nothing divides."""
     rows = candidates(job, gpus)
@@ -87,7 +87,7 @@ def fastest(cluster: Cluster, job: Job, gpus: int) -> Layout | None:
     return rows.row(int(np.argmin(times)))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def by_lower_bound(gpu: Gpu, job: Job, gpus: int) -> tuple[Layout, NDArray[np.float64]]:
     """Layouts that fit, and their step time on a free network, in its ascending order. [s]"""
     rows = fitting(job, gpus, gpu.memory_bytes)
@@ -122,5 +122,11 @@ def counts_up_to(cluster: Cluster, gpus: int) -> list[int]:
 
 def smallest_count(cluster: Cluster, job: Job, gpus: int) -> int | None:
     """The smallest GPU count, up to `gpus`, on which some layout of the job fits."""
-    memory = cluster.gpu.memory_bytes
-    return next((n for n in counts_up_to(cluster, gpus) if len(fitting(job, n, memory))), None)
+    counts = tuple(counts_up_to(cluster, gpus))
+    return first_fit(job, counts, cluster.gpu.memory_bytes)
+
+
+@lru_cache(maxsize=4096)
+def first_fit(job: Job, counts: tuple[int, ...], memory_bytes: float) -> int | None:
+    """The first of the counts on which the job fits into a GPU's memory."""
+    return next((n for n in counts if len(fitting(job, n, memory_bytes))), None)
