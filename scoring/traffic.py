@@ -153,9 +153,9 @@ def data_parallel(
         expert_time = more_reduce + more_gather
         reduce, gather = reduce + more_reduce, gather + more_gather
     layers = ceil(job.transformer.layers / layout.pp - 1e-9)
-    chunks = where(
-        layout.virtual_stages > 1, (layout.virtual_stages - 1) / layout.virtual_stages, 1.0
-    )
+    # Interleaved, all but the last chunk are done a round of pp micro-batches before the end.
+    early = (layout.virtual_stages - 1) / layout.virtual_stages
+    chunks = where(layout.virtual_stages > 1, early * minimum(layout.pp, rounds), 1.0)
     o = software.dp_overlap
     hidden_reduce = o * chunks * layers * (layer.backward + layer.recompute)
     hidden_gather = o * chunks * layers * layer.forward
