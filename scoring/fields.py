@@ -9,6 +9,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 
 MAX_FILE_BYTES = 1_000_000  # a cluster or a job is a page of text
@@ -54,7 +55,7 @@ class Fields:
         value = self.raw(field)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
             raise FieldError(self.name(field), f"must be a number, not {shown(value)}.")
         try:
             number = float(value)

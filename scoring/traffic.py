@@ -10,7 +10,7 @@ arXiv:2205.05198: sequence parallelism. Y. Zhao et al., "PyTorch FSDP," VLDB 202
 arXiv:2304.11277: gathers and their overlap. H. Liu et al., "Ring attention," arXiv:2310.01889.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scoring.collectives import Group, collective_time, group, two_level_all_to_all
 from scoring.compute import LayerTime
@@ -139,38 +139,43 @@ def data_parallel(
     max(compute, communication) a layer, and a share of the shorter one lost to sharing the GPU.
     """
     dense, experts = local_parameters(job, layout)
-    share = trainable_share(job)
     g = group(cluster, layout.shard_ranks, layout.tp)
-    gradient_size = software.gradient_bytes * share * dense
-    weight_size = BF16 * share * dense
-    reduce, gather, reduce_kind = _exchange(cluster, layout, g, gradient_size, weight_size)
-    expert_time: Value = 0.0
+    sizes = [x * trainable_share(job) for x in (software.gradient_bytes, BF16)]
+    reduce, gather, kind = _exchange(cluster, layout, g, sizes[0] * dense, sizes[1] * dense)
+    traffic = Traffic("data parallel", kind, sizes[0] * dense, g, reduce + gather, 0.0)
     if job.transformer.moe_layers:
         cut = where(layout.ep > 1, layout.ep, layout.tp)
         e = group(cluster, layout.expert_shard_ranks, cut)
-        sizes = software.gradient_bytes * share * experts, BF16 * share * experts
-        more_reduce, more_gather, _ = _exchange(cluster, layout, e, *sizes)
-        expert_time = more_reduce + more_gather
-        reduce, gather = reduce + more_reduce, gather + more_gather
+        more = _exchange(cluster, layout, e, sizes[0] * experts, sizes[1] * experts)
+        reduce, gather = reduce + more[0], gather + more[1]
+    shown = _not_hidden(job, layout, layer, rounds, software, reduce, gather)
+    sharded = _sharded_layers(cluster, job, layout, layer, rounds, g)
+    shown = where(layout.zero_stage >= 3, sharded, shown)
+    shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
+    return shown, (replace(traffic, exposed=shown),)
+
+
+def _not_hidden(
+    job: Job,
+    layout: Layout,
+    layer: LayerTime,
+    rounds: Value,
+    software: Software,
+    reduce: Value,
+    gather: Value,
+) -> Value:
+    """What of one exchange no backward and no forward pass covers; the last bucket never is. [s]"""
     layers = ceil(job.transformer.layers / layout.pp - 1e-9)
     # Interleaved, all but the last chunk are done a round of pp micro-batches before the end.
     early = (layout.virtual_stages - 1) / layout.virtual_stages
     chunks = where(layout.virtual_stages > 1, early * minimum(layout.pp, rounds), 1.0)
-    o = software.dp_overlap
-    hidden_reduce = o * chunks * layers * (layer.backward + layer.recompute)
-    hidden_gather = o * chunks * layers * layer.forward
+    cover = software.dp_overlap * chunks * layers
+    reduce_left = maximum(reduce - cover * (layer.backward + layer.recompute), 0.0)
+    gather_left = maximum(gather - cover * layer.forward, 0.0)
+    reductions = where(layout.zero_stage >= 2, rounds, 1.0)  # sharded gradients keep no sum
     last_bucket = (reduce + gather) / maximum(layers, 4.0)
-    each = maximum(reduce - hidden_reduce, 0.0)
-    per_step = where(layout.zero_stage >= 2, rounds, 1.0) * each
-    shown = minimum(
-        per_step + maximum(gather - hidden_gather, 0.0) + last_bucket,
-        per_step + reduce + gather,
-    )
-    sharded = _sharded_layers(cluster, job, layout, layer, rounds, g)
-    shown = where(layout.zero_stage >= 3, sharded, shown)
-    shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
-    time = reduce + gather - expert_time
-    return shown, (Traffic("data parallel", reduce_kind, gradient_size, g, time, shown),)
+    left = reductions * reduce_left + gather_left
+    return minimum(left + last_bucket, reductions * reduce + gather)
 
 
 def _exchange(

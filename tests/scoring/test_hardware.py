@@ -1,6 +1,7 @@
 """Clusters from the catalog's fields: rates, unknowns, and errors that name the field."""
 
 import math
+from decimal import Decimal
 
 import pytest
 
@@ -89,7 +90,8 @@ def test_a_whole_offer_of_the_catalog_is_accepted():
     offer = dict.fromkeys(
         ("provider", "region", "tier", "fabric_generation", "nvlink_domain_gpus", "sharp", "cliff")
     )
-    assert Cluster.from_fields({**H100, **offer, "usd_per_hour": "31.60"}).usd_per_hour == 31.6
+    for price in ("31.60", Decimal("31.60"), 31.6):
+        assert Cluster.from_fields({**H100, **offer, "usd_per_hour": price}).usd_per_hour == 31.6
 
 
 @pytest.mark.parametrize(
