@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -129,6 +130,13 @@ def processes_of(home: Path) -> list[psutil.Process]:
     return found
 
 
+def kill_all(home: Path) -> None:
+    """Kill outright whatever runs for `home`; some go with the first of them."""
+    for process in processes_of(home):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
 def nothing_left(home: Path, seconds: float = 15) -> bool:
     """True once no process and no socket of `home` is left, within the time."""
     deadline = time.monotonic() + seconds
@@ -152,8 +160,7 @@ def home(made: Path, tmp_path: Path) -> Iterator[Path]:
     copy = tmp_path / "home"
     shutil.copytree(made, copy)
     yield copy
-    for process in processes_of(copy):
-        process.kill()
+    kill_all(copy)
 
 
 def add_user(home: Path, name: str) -> None:
@@ -213,8 +220,7 @@ def test_a_killed_launcher_leaves_nothing_running_and_the_next_one_starts(home: 
 def test_everything_killed_at_once_starts_again_with_its_data(home: Path) -> None:
     launcher = Launcher(home).ready()
     add_user(home, "ada")
-    for process in processes_of(home):
-        process.kill()
+    kill_all(home)
     launcher.listener.join(30)
     began = time.monotonic()
     again = Launcher(home).ready()
