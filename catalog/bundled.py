@@ -33,6 +33,9 @@ FACT_FILES = ("gpus.csv", "fabrics.csv", "instances.csv")
 PER_GPU = ("gpu", "gpu_hour", "per_gpu_hour")
 PER_INSTANCE = ("instance", "instance_hour", "per_instance_hour")
 
+HERE = Path(__file__).parent
+RULES = ("facts", "ledger", "statements", "fabrics")
+
 Line = Mapping[str, str]
 T = TypeVar("T")
 
@@ -59,9 +62,12 @@ class Data:
 
 
 def digest(folder: Path = DATA) -> str:
-    """What the files hold, in one word: loading them again is skipped while it is the same."""
+    """What the files hold and which rules read them, in one word.
+
+    Loading them again is skipped while it is the same.
+    """
     said = hashlib.sha256()
-    for path in sorted(folder.glob("*.csv")):
+    for path in (*sorted(folder.glob("*.csv")), *(HERE / f"{name}.py" for name in RULES)):
         said.update(path.name.encode() + b"\0" + path.read_bytes())
     return said.hexdigest()
 

@@ -31,7 +31,7 @@ from catalog.models import (
 from catalog.offer_rows import Counts, add_places, reprice_types, stage_offers, write_offers
 from catalog.records import Fact, Normalised, OfferRecord, Rejected
 from catalog.staging import CursorWrapper
-from catalog.statements import accept_facts, gpu_rows, respec, unfit
+from catalog.statements import accept_facts, everything_said, gpu_rows, respec, unfit
 
 
 class Fenced(Exception):
@@ -161,6 +161,8 @@ def _learn(cursor: CursorWrapper, said: dict[str, list[Fact]], run: UUID | None)
     touched: set[str] = set()
     for origin, facts in said.items():
         touched |= accept_facts(cursor, facts, origin, run)
+    if run is None:  # the rules and the GPUs' datasheets may be others than at the last load
+        touched |= everything_said(cursor)
     changed = respec(cursor, touched)
     if changed:
         fabrics.rebuild({subject.partition("/")[0] for subject in touched})

@@ -12,9 +12,9 @@ CHECKS = {
         select count(*) from (select offer_id from catalog_price where valid_to is null
         group by offer_id having count(*) > 1) twice""",
     "I1 price periods never overlap": """
-        select count(*) from catalog_price a join catalog_price b
-        on a.offer_id = b.offer_id and a.id < b.id
-        and tstzrange(a.valid_from, a.valid_to) && tstzrange(b.valid_from, b.valid_to)""",
+        select count(*) from (select valid_from, lag(coalesce(valid_to, 'infinity'))
+        over (partition by offer_id order by valid_from) as before from catalog_price) periods
+        where valid_from < before""",
     "I1 price periods run forward": """
         select count(*) from catalog_price where valid_to <= valid_from""",
     "I1 a listed offer has its price as an open period": """
@@ -48,9 +48,11 @@ CHECKS = {
 PAYLOADS = "I3 every payload that a run names hashes to its name"
 
 
-def broken() -> dict[str, int]:
-    """How many rows break each invariant; empty when all hold."""
-    found = {name: _count(sql) for name, sql in CHECKS.items()} | {PAYLOADS: _bad_payloads()}
+def broken(*, payloads: bool = True) -> dict[str, int]:
+    """How many rows break each invariant; empty when all hold. Hashing `payloads` takes longest."""
+    found = {name: _count(sql) for name, sql in CHECKS.items()}
+    if payloads:
+        found[PAYLOADS] = _bad_payloads()
     return {name: rows for name, rows in found.items() if rows}
 
 

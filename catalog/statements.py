@@ -96,6 +96,12 @@ def accept_facts(
     return touched | {subject for (subject,) in cursor.fetchall()}
 
 
+def everything_said(cursor: CursorWrapper) -> set[str]:
+    """Every subject of which anything is said."""
+    cursor.execute("select distinct subject from catalog_fact where superseded_at is null")
+    return {subject for (subject,) in cursor.fetchall()}
+
+
 def _statement(fact: Fact, origin: str) -> str:
     parts = (
         fact.subject, fact.attribute, text_of(fact.value), fact.basis.value, fact.source,

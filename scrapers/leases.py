@@ -14,12 +14,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from catalog.models import Lease, Provider
@@ -165,10 +166,11 @@ class Keeper:
         self._thread.join()
 
     def _keep(self) -> None:
-        try:
-            while not self._done.wait(RENEW) and renew(self._held):
-                pass
-        finally:
+        """Until it is done, or the lease is another's. A database that is away may come back."""
+        ours = True
+        while ours and not self._done.wait(RENEW):
+            with suppress(DatabaseError):
+                ours = renew(self._held)
             connection.close()
 
 

@@ -158,6 +158,13 @@ def test_a_corrected_gpu_count_corrects_the_price_of_one_gpu(
     assert Offer.objects.get(price_model="on_demand").usd_per_gpu_hour == Decimal("5.5")
 
 
+def test_a_changed_rule_is_applied_to_facts_that_are_loaded_already(folder: Path) -> None:
+    load(folder)
+    InstanceType.objects.update(scale_up=None)  # as an older rule had left it
+    load(folder, force=True)
+    assert InstanceType.objects.get().scale_up == "nvswitch"
+
+
 def test_the_bundled_catalog_loads_in_seconds() -> None:
     said = StringIO()
     began = time.monotonic()

@@ -1,6 +1,7 @@
 """Who may scrape, and when: one holder a provider, by the database's clock."""
 
 import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -167,3 +168,19 @@ def test_a_message_for_no_provider_or_for_one_that_is_not_due_does_nothing() -> 
     tasks.scrape("vast")
     tasks.scrape("../../etc/passwd")
     assert not ScrapeRun.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lease_is_kept_while_the_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "RENEW", 0.05)
+    held = leases.take("vast")
+    with leases.Keeper(held):
+        for _ in range(2):
+            set_lease(expires_at=ago(seconds=1))
+            deadline = time.monotonic() + 10
+            while lease().expires_at < timezone.now():
+                assert time.monotonic() < deadline, "nobody renewed it"
+                time.sleep(0.02)
+        set_lease(epoch=held.epoch + 1, expires_at=ago(seconds=1))  # another's now
+        time.sleep(0.3)
+        assert lease().expires_at < timezone.now()

@@ -120,7 +120,7 @@ def _scrape(
     workers: "subprocess.Popen[str]", number: int, kill_after: float | None = None
 ) -> float:
     """One scrape by a child of the pool, and how long it took; killed with its group, if asked."""
-    with serve([Answer.json(page(OFFERS, dearer=1 + number / 20))]) as provider:
+    with serve([Answer.json(page(OFFERS, dearer=1 + number / 50))]) as provider:
         began = time.monotonic()
         workers.stdin.write(f"vast {ORIGIN}={provider.url}\n")
         workers.stdin.flush()
