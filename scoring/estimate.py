@@ -259,7 +259,7 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     seconds = sum(time.values())
     exposed = sum(time[name] for name in WAITING)
     memory = _memory(cluster, job, layout)
-    low, high = _interval(cluster, job, layout, seconds)
+    low, high = _interval(cluster, job, gpus, layout, seconds)
     precision = cluster.gpu.precision(job.precision)
     warnings = list(cluster.warnings)
     if precision != job.precision:
@@ -344,14 +344,25 @@ def _collective(cluster: Cluster, t: Traffic) -> dict[str, Any]:
     }
 
 
-def _interval(cluster: Cluster, job: Job, layout: Layout, seconds: float) -> tuple[float, float]:
+def _interval(
+    cluster: Cluster, job: Job, gpus: int, layout: Layout, seconds: float
+) -> tuple[float, float]:
     """p10 and p90 of the step time: the model's residuals, and the reach of unknown facts. [s]"""
     residual = {"decode": INTERVAL.decode, "custom": INTERVAL.custom}.get(job.kind, INTERVAL.train)
     factor = 1.0 if cluster.measured else INTERVAL.unmeasured_factor
-    fast = seconds if cluster.optimistic is None else _seconds(cluster.optimistic, job, layout)
-    slow = seconds if cluster.pessimistic is None else _seconds(cluster.pessimistic, job, layout)
+    fast = _reading(cluster.optimistic, job, gpus, layout, seconds)
+    slow = _reading(cluster.pessimistic, job, gpus, layout, seconds)
     low = min(fast, seconds) * math.exp(residual["low"] * factor)
     return low, max(slow, seconds) * math.exp(residual["high"] * factor)
+
+
+def _reading(cluster: Cluster | None, job: Job, gpus: int, layout: Layout, seconds: float) -> float:
+    """Step time if the unknown were so: with this layout, or the one that would then be chosen."""
+    if cluster is None:
+        return seconds
+    same = _seconds(cluster, job, layout)
+    other = next(iter(fastest_layouts(cluster, job, gpus)), layout) if job.trains else layout
+    return min(same, _seconds(cluster, job, other))
 
 
 def _efficiencies(
