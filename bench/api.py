@@ -45,7 +45,7 @@ def statements(asked: list[str]) -> dict[str, list[tuple[str, Any]]]:
     from django.db import connection
     from django.test import Client
 
-    client, seen = Client(), {}
+    client, seen = Client(headers={"host": "127.0.0.1"}), {}
     for query in asked:
         sent: list[tuple[str, Any]] = []
 

@@ -75,7 +75,8 @@ def database() -> Iterator[None]:
     from config.home import addresses
 
     home = Path(tempfile.mkdtemp(prefix="fabricscout-bench-"))
-    os.environ.update(addresses(home) | {"HTTPS": "0", "DJANGO_SETTINGS_MODULE": "config.settings"})
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ.update(addresses(home) | {"HTTPS": "0", "FABRICSCOUT_HOME": str(home)})
     servers = Servers(home, lasting=False)
     servers.start()
     try:
@@ -84,6 +85,7 @@ def database() -> Iterator[None]:
 
         django.setup()
         call_command("migrate", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
         yield
     finally:
         servers.stop()
