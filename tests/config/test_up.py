@@ -161,6 +161,7 @@ def home(made: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.copytree(made, copy)
     yield copy
     kill_all(copy)
+    shutil.rmtree(sockets(copy), ignore_errors=True)
 
 
 def add_user(home: Path, name: str) -> None:
