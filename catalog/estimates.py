@@ -172,7 +172,7 @@ def _answer(asked: Asked) -> dict[str, Any]:
         "objective": asked.objective,
         "catalog_as_of": version.changed_at if version else None,
         "model_version": scoring.MODEL_VERSION,
-        "validation": None,
+        "validation": scoring.measured_error(asked.job.kind),
         "results": [{"rank": place} | result for place, result in enumerate(results, start=1)],
         "left_out": left_out,
     }

@@ -24,6 +24,7 @@ Read it in this order; each module uses only those above it.
     machines      the machine that a measured row names
     measured      rows of published measurements as questions to the model
     validation    errors over many rows
+    accuracy      those errors, as kept for the answers
     cli           python -m scoring
 
 Symbols: T tokens of a micro-batch, h hidden, f inner width, a heads, L layers, V vocabulary, n
@@ -31,6 +32,7 @@ ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 """
 
 # `estimate` and `search` are modules here; their functions are imported from scoring.estimate.
+from scoring.accuracy import measured_error
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
 from scoring.constants import MODEL_VERSION
 from scoring.estimate import best, rank, whole_nodes
@@ -59,6 +61,7 @@ __all__ = [
     "job",
     "job_fields",
     "jobs",
+    "measured_error",
     "rank",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",

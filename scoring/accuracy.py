@@ -1,0 +1,22 @@
+"""How far the model was from published measurements: shown beside every answer.
+
+The figures are those of the last `python -m bench accuracy`, kept in measured_error.toml with the
+day and the number of rows.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scoring.constants import data_file
+
+# The kind of a job → the kind of measurement that comes nearest to it.
+NEAREST = {"train": "train", "finetune_lora": "train", "decode": "decode"}
+
+
+def measured_error(job_kind: str) -> Mapping[str, Any] | None:
+    """`rows`, `median_abs_error`, `p90_abs_error`, `bias` of ln(predicted / measured) of the time.
+
+    None for kinds of job that were never measured, a custom job's.
+    """
+    kind = NEAREST.get(job_kind)
+    return None if kind is None else data_file("measured_error.toml")[kind]
