@@ -84,10 +84,8 @@ def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse 
 
 
 def _of_drf(exc: exceptions.APIException) -> HttpResponse:
-    detail = exc.detail
-    fields = detail if isinstance(detail, dict) else {}
-    message = detail if isinstance(detail, str) else "The request cannot be answered."
-    response = problem(exc.status_code, str(exc.default_code), str(message), fields)
+    message = str(exc.detail) if isinstance(exc.detail, str) else "It cannot be answered."
+    response = problem(exc.status_code, str(exc.default_code), message)
     if isinstance(exc, exceptions.MethodNotAllowed):
         response["Allow"] = "GET, HEAD, OPTIONS"
     return response

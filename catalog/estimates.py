@@ -51,7 +51,8 @@ class Asked:
 
 def workloads() -> list[dict[str, Any]]:
     """The presets: slug, title, kind, the fields of the job, and the source of its shape."""
-    return list(Workload.objects.order_by("slug").values("slug", "title", "kind", "job", "source"))
+    known = Workload.objects.order_by("slug")
+    return [dict(each) for each in known.values("slug", "title", "kind", "job", "source")]
 
 
 def rank(

@@ -127,14 +127,12 @@ def _claim(fact: Fact) -> dict[str, Any]:
 
 def _history(kind: InstanceType) -> list[dict[str, Any]]:
     """Every price period of its offers, the oldest first."""
-    return list(
-        Price.objects.filter(offer__instance_type=kind)
-        .order_by("valid_from", "id")
-        .values(
-            "usd_per_hour", "native_amount", "native_currency", "valid_from", "valid_to",
-            "offer__region", "offer__tier", "offer__price_model",
-        )[:5000]
+    columns = (
+        "usd_per_hour", "native_amount", "native_currency", "valid_from", "valid_to",
+        "offer__region", "offer__tier", "offer__price_model",
     )  # fmt: skip
+    periods = Price.objects.filter(offer__instance_type=kind).order_by("valid_from", "id")
+    return [dict(period) for period in periods.values(*columns)[:5000]]
 
 
 def _ended_at(kind: InstanceType) -> Any:

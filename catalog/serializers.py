@@ -37,7 +37,9 @@ class FabricSerializer(serializers.ModelSerializer[Fabric]):
     """A network, and the types that can be reserved together on it."""
 
     provider = serializers.CharField(source="provider_id")
-    instance_types = serializers.SlugRelatedField("name", many=True, read_only=True)
+    instance_types: serializers.SlugRelatedField[InstanceType] = serializers.SlugRelatedField(
+        "name", many=True, read_only=True
+    )
 
     class Meta:
         model = Fabric
