@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from catalog import facts
 from catalog.facts import DATA, BadFact
-from catalog.ingest import refusal
 from catalog.ledger import spec
 from catalog.records import Fact, OfferRecord, PriceModel
+from catalog.sieve import refusal
 from catalog.statements import unfit
 
 COLUMNS = {

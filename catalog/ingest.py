@@ -6,12 +6,9 @@ catalog of before. What is not published (held, superseded) leaves no trace but 
 it could not read, and its payload.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
-from functools import cache
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -30,20 +27,13 @@ from catalog.models import (
 )
 from catalog.offer_rows import Counts, add_places, reprice_types, stage_offers, write_offers
 from catalog.records import Fact, Normalised, OfferRecord, Rejected
+from catalog.sieve import Sieved, sieve
 from catalog.staging import CursorWrapper
-from catalog.statements import accept_facts, everything_said, gpu_rows, respec, unfit
+from catalog.statements import accept_facts, everything_said, gpu_rows, respec
 
 
 class Fenced(Exception):
     """Another worker holds the lease now: what this one brings is not written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sieved:
-    """The offers that the tables can take, and the rows that they cannot."""
-
-    offers: list[OfferRecord] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
 
 
 def publish(
@@ -227,69 +217,3 @@ def publish_bundle(cursor: CursorWrapper, bundle: Bundle) -> Counts:
     reprice_types(cursor, respecified)
     raise_version()
     return counts
-
-
-# --- What the tables can take -----------------------------------------------------------------
-
-_LONGEST = {
-    "instance_type": 200, "via": 64, "region": 120, "tier": 120, "price_note": 400,
-    "price_includes": 400, "source_url": 1000, "native_currency": 3, "country": 2,
-}  # fmt: skip
-_CURRENCY, _COUNTRY = re.compile("[A-Z]{3}"), re.compile("[A-Z]{2}")
-_MOST = Decimal(10) ** 9
-
-
-def sieve(normalised: Normalised) -> Sieved:
-    """Part the offers that the tables can take from those they cannot, each with its reason.
-
-    Cleaning has refused what is wrong for its provider; this is the last door, the same for all.
-    """
-    sieved = Sieved(rejected=list(normalised.rejected))
-    seen: set[object] = set()
-    complaint = cache(unfit)  # the offers of a type say the same of it, region for region
-    for offer in normalised.offers:
-        reason = "the same offer stands in the list twice" if offer.identity in seen else None
-        if reason := reason or refusal(offer, complaint):
-            place = "|".join(str(part or "") for part in offer.identity)
-            sieved.rejected.append(Rejected(reason, offer.source_url, place))
-        else:
-            seen.add(offer.identity)
-            sieved.offers.append(offer)
-    return sieved
-
-
-Complaint = Callable[[Fact], str | None]
-
-
-def refusal(offer: OfferRecord, complaint: Complaint = unfit) -> str | None:
-    """Why an offer cannot be kept, or None."""
-    return next(filter(None, _refusals(offer, complaint)), None)
-
-
-def _refusals(offer: OfferRecord, complaint: Complaint) -> Iterable[str | None]:
-    for name, longest in _LONGEST.items():
-        text = getattr(offer, name)
-        if text is not None and (len(text) > longest or "\x00" in text):
-            yield f"{name} is longer than {longest} characters, or no text"
-    if not offer.instance_type or not offer.source_url:
-        yield "it has no name or no source"
-    if offer.country is not None and not _COUNTRY.fullmatch(offer.country):
-        yield f"country: {offer.country!r} is not two capital letters"
-    yield _money(offer)
-    subject = offer.subject
-    for fact in offer.facts:
-        if fact.subject != subject:
-            yield f"a fact of {fact.subject} stands with {subject}"
-        yield complaint(fact)
-
-
-def _money(offer: OfferRecord) -> str | None:
-    amount = offer.native_amount
-    for name, value in (("native_amount", amount), ("usd_per_hour", offer.usd_per_hour)):
-        if value is not None and not (value.is_finite() and 0 < value < _MOST):
-            return f"{name}: {value} is not a price"
-    if amount is not None and not _CURRENCY.fullmatch(offer.native_currency or ""):
-        return f"native_currency: {offer.native_currency!r} is not a currency"
-    if amount is None and offer.usd_per_hour is not None:
-        return "usd_per_hour is given without the amount it comes from"
-    return None

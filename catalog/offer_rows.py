@@ -67,8 +67,9 @@ def _rows(offers: Iterable[OfferRecord]) -> Iterator[tuple[object, ...]]:
             n, o.provider, o.via or "", o.instance_type, o.region or "", o.tier or "",
             o.price_model.value, o.country, o.available, o.native_amount, o.native_currency,
             o.usd_per_hour, o.usd_rate, o.usd_rate_date, o.price_note, o.price_includes,
-            o.minimum_hours, o.collected_at, o.source_url, list(o.warnings),
-            list(o.gpu_candidates),
+            o.minimum_hours, o.collected_at, o.source_url,
+            [warning[:400] for warning in o.warnings],
+            [name[:64] for name in o.gpu_candidates],
         )  # fmt: skip
 
 

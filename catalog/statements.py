@@ -61,8 +61,10 @@ def unfit(fact: Fact) -> str | None:
         return f"{fact.attribute} {problem}"
     if fact.attribute == "gpu" and text is not None and text not in gpus():
         return f"the GPU {text!r} is not in gpus.csv"
-    if not fact.source or len(fact.source) > 1000 or len(fact.note) > 1000:
+    if not fact.source or max(len(fact.source), len(fact.note)) > 1000 or len(fact.scope) > 200:
         return f"{fact.attribute}: its source is missing or its words are too long"
+    if "\x00" in f"{fact.subject}{text}{fact.source}{fact.scope}{fact.note}":
+        return f"{fact.attribute}: it is no text"
     return None
 
 

@@ -50,20 +50,10 @@ class Held:
 def register(providers: Iterable[Known]) -> None:
     """A row for every provider that can be scraped; due at once where nothing more is needed."""
     known = list(providers)
+    there = Provider.objects.filter(has_scraper=True).values_list("slug", "interval", "credentials")
+    as_known = {slug: (interval, tuple(names)) for slug, interval, names in there}
     Provider.objects.bulk_create(
-        [
-            Provider(
-                slug=p.slug,
-                title=p.title,
-                homepage=p.homepage,
-                country=p.home,
-                source=p.source,
-                interval=p.refresh,
-                credentials=list(p.credentials),
-                has_scraper=True,
-            )
-            for p in known
-        ],
+        [_row(p) for p in known if as_known.get(p.slug) != (p.refresh, p.credentials)],
         update_conflicts=True,
         unique_fields=["slug"],
         update_fields=["interval", "credentials", "has_scraper"],
@@ -76,6 +66,19 @@ def register(providers: Iterable[Known]) -> None:
             "where due_at is null and provider_id = any(%s)",
             [ready],
         )
+
+
+def _row(provider: Known) -> Provider:
+    return Provider(
+        slug=provider.slug,
+        title=provider.title,
+        homepage=provider.homepage,
+        country=provider.home,
+        source=provider.source,
+        interval=provider.refresh,
+        credentials=list(provider.credentials),
+        has_scraper=True,
+    )
 
 
 def take(slug: str) -> Held | None:

@@ -5,18 +5,32 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.apps import apps
+from django.contrib import admin
 from django.db import DataError, IntegrityError, connection, transaction
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from catalog import listing_sql
 from catalog.facts import ATTRIBUTES
 from catalog.freshness import LIMITS
 from catalog.invariants import broken
-from catalog.models import CatalogVersion, InstanceType, Offer, Price
+from catalog.models import (
+    CatalogVersion,
+    Fact,
+    InstanceType,
+    Offer,
+    Price,
+    RawPayload,
+    ScrapeRun,
+)
 from catalog.records import OFFER_KEYS, PriceModel
 from tests.catalog.conftest import DAY, MONDAY, offer, scrape
 
 pytestmark = pytest.mark.django_db
+CATALOG = set(apps.get_app_config("catalog").get_models())
 
 
 def listing(columns: str = "*", source: str = "offer_listing", order: str = "offer_id") -> list:
@@ -173,3 +187,17 @@ def test_the_stamp_changes_with_the_catalog() -> None:
     before = CatalogVersion.stamp()
     scrape([offer()])
     assert CatalogVersion.stamp() != before
+
+
+@pytest.mark.parametrize("model", [m for m in admin.site._registry if m in CATALOG])
+def test_the_admin_shows_every_table_and_lets_nobody_write_what_ingest_writes(
+    admin_client: Client, model: type[Model]
+) -> None:
+    scrape([offer()])
+    name = f"admin:catalog_{model._meta.model_name}"
+    assert admin_client.get(reverse(f"{name}_changelist")).status_code == 200
+    if model in (Offer, Price, Fact, RawPayload, ScrapeRun):
+        assert admin_client.get(reverse(f"{name}_add")).status_code == 403
+        pk = model.objects.first().pk
+        assert admin_client.post(reverse(f"{name}_delete", args=[pk])).status_code == 403
+        assert admin_client.get(reverse(f"{name}_change", args=[pk])).status_code == 200

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 from django.utils import timezone
 
+from catalog.ingest import Fenced
 from catalog.models import RunState
 from scrapers import runs
 from scrapers.fields import Unreadable
@@ -52,7 +53,7 @@ class Command(BaseCommand):
         except Unreadable as problem:
             message = f"{options['file']} cannot be read: {problem}"
             raise CommandError(message, returncode=BAD) from None
-        except (runs.Busy, ParserDied) as problem:
+        except (runs.Busy, Fenced, ParserDied) as problem:
             raise CommandError(str(problem)) from None
         except DatabaseError as problem:
             first = str(problem).strip().split("\n", maxsplit=1)[0]
