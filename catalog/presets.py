@@ -35,6 +35,7 @@ BAR: Mapping[str, str | Promise] = {
     "price_model": _("Sold as"),
     "usd_per_gpu_hour_max": _("Price"),
 }
+ALWAYS_KNOWN = {"provider", "price_model"}  # an offer without them is not accepted
 LISTS = {name for name, f in FILTERS.items() if f.many} | {"include_unknown", "sort"}
 State = Mapping[str, str]
 
@@ -195,6 +196,8 @@ def _facet(
     ]
     if thresholds:
         options.insert(0, Option(name, "", pgettext("no limit", "any"), None, not chosen))
+    if name in ALWAYS_KNOWN:
+        return Facet(name, str(BAR[name]), bool(thresholds), options)
     unknown = dict(counted).get(None, 0)
     included = name in now.get("include_unknown", "").split(",")
     apart = Option("include_unknown", name, gettext("unknown"), unknown, included)

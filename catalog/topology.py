@@ -135,7 +135,12 @@ def _frame(drawing: Drawing, links: Links, shift: float) -> None:
     drawing.box(0.5, 22.5, 359, 180 + shift, "fc se", 8)
     drawing.text(10, 15, gettext("One instance"), "b")
     nics = gettext("NICs unknown") if links.nics is None else f"{links.nics} NIC"
-    drawing.text(350, 15, f"{links.label or links.gpus} GPU, {nics}", "q e")
+    if links.fabric == "none":
+        nics = gettext("no fabric")
+    gpus = f"{links.label or links.gpus} GPU"
+    if links.drawn < links.gpus:
+        gpus = gettext("%(drawn)d of %(gpus)s drawn") % {"drawn": links.drawn, "gpus": gpus}
+    drawing.text(350, 15, f"{gpus}, {nics}", "q e")
 
 
 def _rack(drawing: Drawing, links: Links) -> None:

@@ -172,6 +172,7 @@ UNKNOWN_OF = {
 }
 # The parts of a GPU's slug that are not simply capitals.
 PARTS = {"superchip": "", "pcie": "PCIe", "oam": "", "gaudi2": "Gaudi 2", "gaudi3": "Gaudi 3"}
+RESTS_ON = re.compile(r"[;(] ?((?:https?://|github:)\S+?)\)?$")  # at the end of a rule
 PAPER = re.compile(r"arXiv:(\d{4}\.\d{4,5})", re.ASCII)
 SEVERAL_FORMS = {"a100", "h100", "v100", "p100", "a800", "v100s"}  # else "PCIe" says nothing
 CARDS = re.compile(r"(quadro)?rtx(pro|a)?(\d+)(ada)?")  # rtxpro6000, rtxa6000, rtx6000ada, rtx4090
@@ -226,11 +227,14 @@ def _part(part: str) -> str:
 
 
 def source(text: str | None) -> tuple[str, str]:
-    """What to call a source, and where it leads: nowhere for a rule.
+    """What to call a source, and where it leads: a rule to what it rests on, or nowhere.
 
     `github:owner/repo@commit:path`, `arXiv:…` and addresses; all else is shown as it stands.
     """
     said = text or ""
+    if said.startswith("rule: ") and (ground := RESTS_ON.search(said)):
+        name, href = source(ground[1])
+        return f"{said[: ground.start()].rstrip()}; {name}", href
     if paper := PAPER.match(said):
         return said, f"https://arxiv.org/abs/{paper[1]}"
     if said.startswith("github:"):

@@ -36,11 +36,13 @@ def safe(html: str) -> SafeString:
 
 @register.filter
 def number(value: Any) -> str:
-    """400, 1,391, 12.5: no unit, at most two decimals, none that are zero."""
+    """400, 1,391, 12.5, 0.125: no unit, at most three decimals, none that are zero."""
     if value is None:
         return ""
     amount = float(value)
-    return f"{amount:,.0f}" if amount == int(amount) else f"{amount:,.2f}".rstrip("0").rstrip(".")
+    if amount == int(amount):
+        return f"{amount:,.0f}"
+    return f"{amount:,.{3 if abs(amount) < 1 else 2}f}".rstrip("0").rstrip(".")
 
 
 @register.filter
