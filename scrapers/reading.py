@@ -65,6 +65,14 @@ def read(task: Task) -> Normalised:
     """
     if is_nothing(body for _, body, _ in task.answers):
         return Normalised()  # an empty list, for the gates to judge
+    result = ask_child(task)
+    if isinstance(result, str):
+        raise Unreadable(result)
+    return result
+
+
+def ask_child(task: Task) -> Normalised | str:
+    """`answer(task)`, from a process that may die of it."""
     try:
         child = subprocess.run(
             [sys.executable, "-c", CHILD],
@@ -78,10 +86,8 @@ def read(task: Task) -> Normalised:
         raise ParserDied(f"The parser took longer than {SECONDS:.0f} s.") from None
     if child.returncode:
         raise ParserDied(_last_words(child.returncode))
-    result = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
-    if isinstance(result, str):
-        raise Unreadable(result)
-    return result  # type: ignore[no-any-return]
+    result: Normalised | str = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
+    return result
 
 
 def _last_words(code: int) -> str:

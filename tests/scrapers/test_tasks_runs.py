@@ -22,6 +22,7 @@ from tests.scrapers.loopback import Answer, serve
 from tests.scrapers.vast_page import ORIGIN, bundle, page
 
 pytestmark = pytest.mark.django_db
+in_a_child = pytest.mark.usefixtures("real_child")
 MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 Scrape = Callable[..., dict[str, Any]]
 
@@ -31,6 +32,18 @@ def all_hold(db: None) -> Iterator[None]:
     leases.register(PROVIDERS.values())
     yield
     assert broken() == {}
+
+
+@pytest.fixture
+def real_child() -> None:
+    """Asks for the child process."""
+
+
+@pytest.fixture(autouse=True)
+def no_child(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse in this process, but for the tests that are about the child: it starts slowly."""
+    if "real_child" not in request.fixturenames:
+        monkeypatch.setattr(reading, "ask_child", reading.answer)
 
 
 @pytest.fixture
@@ -73,6 +86,7 @@ def command(tmp_path: Path) -> Scrape:
 # --- Live -------------------------------------------------------------------------------------
 
 
+@in_a_child
 def test_a_live_list_is_published_with_its_payloads(live: Callable[..., runs.Summary]) -> None:
     summary = live(Answer.json(page(20)))
     assert (summary.state, summary.new, summary.rows_in) == (
@@ -143,6 +157,7 @@ def test_a_server_that_says_later_is_asked_again_then(live: Callable[..., runs.S
     assert lease.attempts == 0
 
 
+@in_a_child
 def test_a_payload_that_kills_its_parser_is_tried_three_times(
     live: Callable[..., runs.Summary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +170,7 @@ def test_a_payload_that_kills_its_parser_is_tried_three_times(
     assert RawPayload.objects.count() == 1  # it is kept, to be looked at
 
 
+@in_a_child
 def test_a_parser_that_wants_all_the_memory_dies_alone(
     live: Callable[..., runs.Summary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +283,7 @@ def test_an_unknown_slug_names_the_known_ones() -> None:
     assert all(slug in str(problem.value) for slug in PROVIDERS)
 
 
+@in_a_child
 def test_an_unreadable_file_leaves_a_failed_run_with_its_payload(tmp_path: Path) -> None:
     (tmp_path / "page.json").write_bytes(b"<html>maintenance</html>")
     with pytest.raises(CommandError):
