@@ -274,45 +274,52 @@ def test_payloads_go_after_a_month_but_those_in_use_stay(eight: Offers) -> None:
 # --- Several at once --------------------------------------------------------------------------
 
 
-@pytest.mark.django_db(transaction=True)
-def test_two_ingests_of_one_provider_at_once_leave_one_truth(eight: Offers) -> None:
-    """Both hold the same lease (a lock that is bypassed), and bring other prices."""
-    many = [offer(f"h100x8-{n}") for n in range(300)]
-    scrape(many)
-    runs = [begin(collected_at=MONDAY + DAY, epoch=1)]
-    ScrapeRun.objects.update(state=RunState.FAILED, finished_at=MONDAY)
+def at_once(*lists: tuple[ScrapeRun, list[OfferRecord]]) -> list[Exception]:
+    """Publish these lists, each from a thread and a connection of its own; what went wrong."""
     problems: list[Exception] = []
-    barrier = threading.Barrier(2)
+    barrier = threading.Barrier(len(lists))
 
-    def bring(run: ScrapeRun, usd: str, offers: list[OfferRecord]) -> None:
-        new = [
-            replace(
-                o, collected_at=MONDAY + DAY, native_amount=Decimal(usd), usd_per_hour=Decimal(usd)
-            )
-            for o in offers
-        ]
+    def bring(run: ScrapeRun, offers: list[OfferRecord]) -> None:
         barrier.wait()
         try:
-            publish(run, Normalised(new), 1, approved=True)
+            publish(run, Normalised(offers), run.epoch, approved=run.state == RunState.HELD)
         except Exception as problem:  # noqa: BLE001
             problems.append(problem)
         finally:
             connection.close()
 
-    runs = [
-        begin(collected_at=MONDAY + DAY, epoch=1, state="held", finished_at=MONDAY) for _ in "ab"
-    ]
-    threads = [
-        threading.Thread(target=bring, args=(runs[0], "21", many)),
-        threading.Thread(target=bring, args=(runs[1], "22", many[::-1])),
-    ]
+    threads = [threading.Thread(target=bring, args=given) for given in lists]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert problems == []
+    return problems
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_ingests_of_one_provider_at_once_leave_one_truth() -> None:
+    """Both hold the same lease (a lock that is bypassed), and bring other prices."""
+    many = [offer(f"h100x8-{n}") for n in range(300)]
+    scrape(many)
+    held = {"state": "held", "finished_at": MONDAY, "collected_at": MONDAY + DAY, "epoch": 1}
+    dearer = [
+        [replace(o, native_amount=p, usd_per_hour=p, collected_at=MONDAY + DAY) for o in many]
+        for p in (Decimal(21), Decimal(22))
+    ]
+    assert at_once((begin(**held), dearer[0]), (begin(**held), dearer[1][::-1])) == []
     assert len(set(Offer.objects.values_list("native_amount", flat=True))) == 1
     assert Price.objects.filter(valid_to=None).count() == 300
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_that_list_the_same_types_at_once_both_have_their_say() -> None:
+    names = [f"h100x8-{n}" for n in range(300)]
+    own = [offer(n, facts=facts(f"acme/{n}", fabric_nics=8)) for n in names]
+    markets = [offer(n, via="market", facts=facts(f"acme/{n}", vcpus=224)) for n in names[::-1]]
+    runs = begin(collected_at=MONDAY), begin("market", collected_at=MONDAY)
+    assert at_once((runs[0], own), (runs[1], markets)) == []
+    assert InstanceType.objects.filter(fabric_nics=8, vcpus=224).count() == 300
+    assert Offer.objects.listed().count() == 600
 
 
 @pytest.mark.django_db(transaction=True)
