@@ -285,6 +285,28 @@ def test_disputes_are_the_ones_that_the_sources_really_have() -> None:
         ),
         ("azure/Standard_NC80adis_H100_v5", {"gpu": "h100-nvl-94gb", "scale_up_domain_gpus": 2}),
         (
+            "azure/Standard_NC24rs_v3",
+            {"gpu": "v100-pcie-16gb", "scale_up": "pcie", "fabric": "infiniband"},
+        ),
+        (
+            "azure/Standard_NC24s_v3",  # its page gives no network rate at all
+            {"form_factor": "pcie", "fabric": "ethernet", "fabric_gbits_per_s": None},
+        ),
+        (
+            "digitalocean/gpu-h200x8-1128gb-fabric-contracted",
+            {"gpu": "h200-sxm5-141gb", "scale_up": "nvswitch", "fabric": "roce", "rdma": "yes"},
+        ),
+        (
+            "digitalocean/gpu-mi300x8-1536gb-contracted",  # a single node: no fabric NICs
+            {"fabric": "ethernet", "gpudirect_rdma": "no"},
+        ),
+        (
+            "verda/Instant Cluster (16+ GPUs)",  # B200 or H200: the SKU differs, the board does not
+            {"gpu": None, "scale_up": "nvswitch", "scale_up_domain_gpus": 8},
+        ),
+        ("oci/BM.GPU3.8", {"fabric": "ethernet", "fabric_gbits_per_s": 50, "gpu": None}),
+        ("aws/g5g.metal", {"fabric": "ethernet", "fabric_gbits_per_s": 25}),
+        (
             "azure/Standard_ND96isr_MI300X_v5",
             {"scale_up": "infinity_fabric_mesh", "scale_up_pair_gbytes_per_s": 64},
         ),
