@@ -25,7 +25,7 @@ from catalog.models import (
     RunState,
     ScrapeRun,
 )
-from catalog.offer_rows import Counts, add_places, reprice_types, stage_offers, write_offers
+from catalog.offer_rows import Counts, add_places, adopt, reprice_types, stage_offers, write_offers
 from catalog.records import Fact, Normalised, OfferRecord, Rejected
 from catalog.sieve import Sieved, sieve
 from catalog.staging import CursorWrapper
@@ -136,6 +136,7 @@ def _write(cursor: CursorWrapper, run: ScrapeRun, offers: list[OfferRecord]) -> 
     _count(run, counts)
     provider = Provider.objects.filter(pk=run.provider_id)
     if counts.written or respecified:
+        adopt(cursor, run.pk)
         provider.update(published_run=run)
         raise_version()
     if run.live:

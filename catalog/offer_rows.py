@@ -104,8 +104,6 @@ def write_offers(
     cursor.execute(_NAME_NEW)
     written += _reprice(cursor, run)
     ended = _end(cursor, lister, run, at)
-    if run and written + ended:
-        _run(cursor, _OF_THIS_RUN, run=run)
     if new > MANY:
         cursor.execute("analyze catalog_offer, catalog_price")
     return Counts(new, changed, ended, total - new - changed, written + ended)
@@ -172,7 +170,6 @@ where (o.ended_at, o.listed_by_id, {", ".join(f"o.{name}" for name in _VALUES)})
     {", ".join(f"excluded.{name}" for name in _VALUES)})
     or (o.run_id is null and excluded.run_id is not null)
 """
-# Where a list changed anything, all of it is of that run; the same list again leaves all as it is.
 _OF_THIS_RUN = """
 update catalog_offer o set run_id = %(run)s from matched m
 where m.offer_id = o.id and not m.older and o.run_id <> %(run)s
@@ -236,6 +233,11 @@ def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: dateti
         {"lister": lister, "at": at},
     )
     return int(cursor.fetchone()[0])
+
+
+def adopt(cursor: CursorWrapper, run: UUID) -> None:
+    """All that a list confirms is of its run, once it has changed anything at all."""
+    _run(cursor, _OF_THIS_RUN, run=run)
 
 
 def reprice_types(cursor: CursorWrapper, types: list[int]) -> None:

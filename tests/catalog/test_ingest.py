@@ -157,6 +157,13 @@ def test_a_weaker_claim_stands_beside_and_a_dispute_takes_the_lower() -> None:
     assert claim["value"] == 3200
 
 
+def test_a_replay_that_only_learns_more_of_a_type_is_a_list_of_its_own_run() -> None:
+    scrape([offer(), offer("other")])
+    run = scrape([offer(facts=facts("acme/h100x8", fabric_nics=8)), offer("other")])
+    assert (run.state, run.offers_changed) == (RunState.PUBLISHED, 0)
+    assert set(Offer.objects.values_list("run", flat=True)) == {run.pk}
+
+
 def test_what_was_looked_for_and_not_found_says_when() -> None:
     scrape([offer(facts=facts("acme/h100x8", sharp=None))])
     kind = InstanceType.objects.get()
