@@ -18,12 +18,12 @@ from django.views.decorators.http import require_safe
 
 from catalog import freshness, presets, wording
 from catalog import offers as listing
-from catalog import sources as catalog_sources
 from catalog.filters import BadQuery, OfferQuery, Rows, parse
 from catalog.models import Provider
 from catalog.presets import State, link
 from catalog.quality import quality
 from catalog.records import PriceModel
+from catalog.sources import older_than, sources
 
 OFFERS = "/"
 CSV = "/api/v1/offers/"
@@ -63,6 +63,7 @@ def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
     titles = provider_titles()
+    dated = query.sorts_by_price and rows.all_outdated and not rows.previous
     context = {
         "room": "offers",
         "here": link(OFFERS, now, cursor=now.get("cursor")),
@@ -75,8 +76,8 @@ def offers(request: HttpRequest) -> HttpResponse:
         "facets": presets.facets(now, query, titles),
         "sorts": sorts(OFFERS, now, query),
         "left_out": left_out(OFFERS, now, rows),
-        "dated": query.sorts_by_price and rows.all_outdated and not rows.previous,
-        "outdated_days": OUTDATED_DAYS,
+        "dated": dated,
+        "outdated_days": OUTDATED_DAYS if dated and older_than(OUTDATED_DAYS) else None,
         "problems": problems,
         "said": said(rows, query),
         "links": {
@@ -175,7 +176,7 @@ def without_last(path: str, now: State, query: OfferQuery) -> dict[str, str] | N
 @require_safe
 def providers(request: HttpRequest) -> HttpResponse:
     """Where the catalog comes from: how fresh, how complete, what was refused; and the limits."""
-    found = catalog_sources.sources()
+    found = sources()
     context = {
         "room": "providers",
         "sources": found,

@@ -17,6 +17,7 @@ from catalog.filters import BadQuery, OfferQuery, parse
 from catalog.freshness import LIMITS
 from catalog.models import Provider
 from catalog.records import PriceModel
+from catalog.sources import older_than
 from catalog.templatetags.quantities import number, price
 
 OBJECTIVES = {
@@ -28,6 +29,7 @@ GPUS, MOST_GPUS = 256, 131_072
 SIZES = (8, 64, 256, 1024)
 OWN = ("gpus", "objective", "workload")  # parameters that are not filters
 SHOWN = 50
+OUTDATED_DAYS = LIMITS[PriceModel.ON_DEMAND].outdated.days
 INSIDE = ("exposed_tp_s",)
 BETWEEN = ("exposed_pp_s", "exposed_dp_s", "exposed_ep_s", "exposed_cp_s")
 IDLE = ("bubble_s", "jitter_s")
@@ -65,6 +67,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     axis = axis_of(rows)
     for row in rows:
         row["whisker"] = whisker(row["low"], row["value"], row["high"], axis) if axis else ""
+    dated = bool(rows) and all(row["offer"]["outdated"] for row in rows if row["priced"])
     context = {
         "room": "workloads",
         "workload": described(chosen),
@@ -80,11 +83,11 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": rows,
         "all_rows": len(result["results"]),
         "finding": finding(rows, own["objective"]),
-        "dated": bool(rows) and all(row["offer"]["outdated"] for row in rows if row["priced"]),
+        "dated": dated,
         "left_out": grouped(result["left_out"]),
         "left_out_count": len(result["left_out"]),
         "validation": errors(result.get("validation")),
-        "outdated_days": LIMITS[PriceModel.ON_DEMAND].outdated.days,
+        "outdated_days": OUTDATED_DAYS if dated and older_than(OUTDATED_DAYS) else None,
         "model_version": result.get("model_version"),
     }
     status = 422 if too_much else 400 if problems else 200

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Max, Q
@@ -46,6 +46,13 @@ def sources() -> list[Source]:
         for p in Provider.objects.order_by("title")
     ]  # fmt: skip
     return sorted(found, key=lambda source: -source.offers)
+
+
+def older_than(days: int) -> bool:
+    """Whether the whole list has no price that was seen in the last so many days."""
+    since = timezone.now() - timedelta(days=days)
+    priced = Offer.objects.listed().exclude(usd_per_hour=None)
+    return not priced.filter(collected_at__gt=since).exists()
 
 
 def _source(

@@ -5,15 +5,18 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker, Settings
 
-from catalog.models import InstanceType
+from catalog.models import InstanceType, Offer
 
 PRESET = "/?nvlink=true&infiniband=true"
 PAGES = (
@@ -124,6 +127,27 @@ def test_dated_prices_are_ranked_and_the_first_sentence_says_so(web: Client) -> 
     assert 'class="best"' not in note
 
 
+def test_dated_prices_younger_than_45_days_are_not_said_to_be_older(web: Client) -> None:
+    """A spot price is outdated after a day."""
+    spot = Offer.objects.filter(price_model="spot")
+    spot.update(collected_at=timezone.now() - timedelta(days=10))
+    note = page(web, "/?price_model=spot").split('<div id="results">', 1)[1]
+    assert text_of(note).startswith("No price is within its limit of age: ranked on dated prices.")
+
+
+def test_a_fresh_price_comes_first_and_carries_no_clock(web: Client) -> None:
+    dear = Offer.objects.filter(price_model="on_demand").order_by("-usd_per_gpu_hour")
+    fresh = dear.exclude(usd_per_gpu_hour=None).first()
+    assert fresh
+    Offer.objects.filter(pk=fresh.pk).update(collected_at=timezone.now())
+    html = page(web, "/")
+    first = html.split("<tbody", 1)[1].split("</tr>", 1)[0]
+    assert fresh.instance_type.name in first
+    assert 'class="best"' in first
+    assert "#stale" not in first.split('data-l="NVLink domain"')[0]
+    assert "ranked on dated prices" not in html
+
+
 def test_a_chip_removes_its_filter_and_nothing_else(web: Client) -> None:
     html = page(web, PRESET + "&sort=-cliff")
     chip = re.search(r'<a class="chip on" href="([^"]*)" aria-label="Remove filter: NVLink', html)
@@ -192,6 +216,16 @@ def test_text_from_outside_is_never_markup(web: Client) -> None:
         assert "<i>NDR" not in html
         assert "<b>set" not in html
     assert "<script>" not in page(web, "/?q=%3Cscript%3Ealert(1)%3C/script%3E")
+
+
+def test_more_rows_ask_the_database_no_more_often(
+    web: Client, django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(20) as few:
+        page(web, "/?page_size=5")
+    with django_assert_max_num_queries(20) as many:
+        page(web, "/?page_size=200")
+    assert len(few) == len(many)
 
 
 # --- Parts for htmx ---------------------------------------------------------------------------
