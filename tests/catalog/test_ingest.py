@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -321,10 +322,11 @@ def test_two_ingests_of_one_provider_at_once_leave_one_truth() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_that_list_the_same_types_at_once_both_have_their_say() -> None:
     names = [f"h100x8-{n}" for n in range(300)]
-    scrape([offer(n) for n in names])
-    scrape([offer(n, via="market") for n in names], lister="market")
-    own = [offer(n, facts=facts(f"acme/{n}", fabric_nics=8)) for n in names]
-    markets = [offer(n, via="market", facts=facts(f"acme/{n}", vcpus=224)) for n in names[::-1]]
+    anywhere = partial(offer, region=None, country=None)  # no place that both would write
+    scrape([anywhere(n) for n in names])
+    scrape([anywhere(n, via="market") for n in names], lister="market")
+    own = [anywhere(n, facts=facts(f"acme/{n}", fabric_nics=8)) for n in names]
+    markets = [anywhere(n, via="market", facts=facts(f"acme/{n}", vcpus=224)) for n in names[::-1]]
     runs = begin(collected_at=MONDAY + DAY), begin("market", collected_at=MONDAY + DAY)
     assert at_once((runs[0], own), (runs[1], markets)) == []
     assert InstanceType.objects.filter(fabric_nics=8, vcpus=224).count() == 300
