@@ -185,6 +185,14 @@ def test_sockets_instead_of_rdma_cost_more(post):
     assert same["usd_per_mtoken"] > as_sold["usd_per_mtoken"]
 
 
+def test_without_a_fabric_instances_talk_over_the_front_end(post):
+    one_gpu = {"provider": "azure", "q": "Standard_NC4as_T4_v3", "price_model": "on_demand"}
+    results = post({"workload": "llama3-8b-pretrain", "gpus": 64, "filter": one_gpu})["results"]
+    (t4,) = (r for r in results if r["offer"]["instance_type"] == "Standard_NC4as_T4_v3")
+    assert t4["offer"]["frontend_gbits_per_s"] == 8
+    assert t4["estimate"]["exposed_share"] > 0.3
+
+
 def test_what_cannot_be_ranked_is_left_out_with_its_reason(post):
     left_out = post({"workload": "gpt-1t-pretrain", "gpus": 64, "filter": {"gpu_vendor": "nvidia"}})
     assert left_out["left_out"]
