@@ -1,5 +1,6 @@
 """The pages of workloads: the list, and the ranking of clusters by what a job costs on each."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -30,10 +31,18 @@ SIZES = (8, 64, 256, 1024)
 OWN = ("gpus", "objective", "workload")  # parameters that are not filters
 SHOWN = 50
 OUTDATED_DAYS = LIMITS[PriceModel.ON_DEMAND].outdated.days
-INSIDE = ("exposed_tp_s",)
-BETWEEN = ("exposed_pp_s", "exposed_dp_s", "exposed_ep_s", "exposed_cp_s")
+# Each kind of waiting: its ranks, and what stands between two of them; ranks fill a domain first
+# (scoring.collectives.group).
+WAITING: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "exposed_tp_s": ("tp", ()),
+    "exposed_ep_s": ("ep", ()),
+    "exposed_cp_s": ("cp", ("tp",)),
+    "exposed_dp_s": ("dp", ("tp", "cp")),
+    "exposed_pp_s": ("pp", ("tp", "cp", "dp")),
+}
 IDLE = ("bubble_s", "jitter_s")
 COMPUTE = ("compute_s", "optimizer_s")
+ORDER = (*COMPUTE, *WAITING, *IDLE)
 
 
 @require_safe
@@ -165,6 +174,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     time = estimate["time"]
     expected = estimate["step_time_s"] or 1
     value, low, high = price_range(result)
+    inside, between = waits(estimate, offer)
     return {
         "rank": result["rank"],
         "offer": offer,
@@ -175,13 +185,30 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "low": low,
         "high": high,
         "lost": result["usd_lost_to_waiting_per_hour"],
-        "shares": shares(_sum(time, COMPUTE), _sum(time, INSIDE), _sum(time, BETWEEN),
-                         _sum(time, IDLE)),
-        "waiting": (_sum(time, INSIDE) + _sum(time, BETWEEN)) / expected,
+        "shares": shares(_sum(time, COMPUTE), inside, between, _sum(time, IDLE)),
+        "waiting": (inside + between) / expected,
         "layout": layout_text(estimate.get("layout") or {}),
-        "parts": [(kind_title(name), amount) for name, amount in time.items() if amount],
+        "parts": [(kind_title(name), time[name]) for name in ORDER if time.get(name)],
         "collectives": estimate.get("collectives") or [],
     }  # fmt: skip
+
+
+def waits(estimate: Mapping[str, Any], offer: Mapping[str, Any]) -> tuple[float, float]:
+    """Seconds of waiting inside the domain (or the instance), and on the fabric.
+
+    A kind waits inside where the whole of each of its groups fits there.
+    """
+    layout = estimate.get("layout") or {}
+    near = max(float(offer["scale_up_domain_gpus"] or 1), float(offer["gpu_count"] or 1))
+    inside = between = 0.0
+    for kind, (ranks, strides) in WAITING.items():
+        span = math.prod(float(layout.get(name) or 1) for name in (ranks, *strides))
+        seconds = float(estimate["time"].get(kind) or 0)
+        if span <= near:
+            inside += seconds
+        else:
+            between += seconds
+    return inside, between
 
 
 def price_range(result: Mapping[str, Any]) -> tuple[float | None, float, float]:

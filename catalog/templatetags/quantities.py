@@ -82,8 +82,12 @@ def price(value: Any) -> str:
 
 @register.filter
 def duration(seconds: Any) -> str:
-    """11.8 s, 45 ms."""
+    """11.8 s, 45 ms, 12 µs."""
     amount = float(seconds or 0)
+    if amount == 0:
+        return "0 s"
+    if amount < 1e-3:
+        return f"{figure(1e6 * amount)} µs"
     return f"{figure(1000 * amount)} ms" if amount < 1 else f"{figure(amount)} s"
 
 
