@@ -8,6 +8,7 @@ from scoring.constants import KERNELS, SOFTWARE, TRAINING
 from scoring.hardware import Cluster
 from scoring.kernels import (
     attention_flop_per_s,
+    edge,
     gemm_flop_per_s,
     misaligned,
     padded_product,
@@ -16,8 +17,8 @@ from scoring.kernels import (
 )
 from scoring.layout import Layout
 from scoring.memory import BF16, local_parameters, mean_ffn_width, trainable_share, zero_ranks
-from scoring.units import MICRO, Value, where
-from scoring.workload import Job
+from scoring.units import MICRO, Value, maximum, where
+from scoring.workload import WEIGHT_BYTES, Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,72 +46,123 @@ def layer_time(cluster: Cluster, job: Job, layout: Layout) -> LayerTime:
     gpu, software, c = cluster.gpu, SOFTWARE[job.software], TRAINING
     precision = gpu.precision(job.precision)
     tokens = layout.micro_batch * job.seq_len / layout.cp
-    products = product_time(cluster, job, layout, tokens, precision)
+    dense = product_time(cluster, job, layout, tokens, precision)
+    experts, expert_gradients = expert_time(cluster, job, layout, tokens, precision)
     attention = attention_time(cluster, job, layout, tokens)
     passes = elementwise_bytes(job, layout, tokens, precision) / stream_bytes_per_s(gpu)
     gaps = c.kernels_per_layer * KERNELS.launch_us * MICRO
-    weight_gradients = 1.0 if job.kind == "finetune_lora" else c.backward_over_forward
-    forward = products + attention + passes + gaps
+    kernel = job.attention or software.attention
+    again_attention = c.plain_backward if kernel == "none" else c.attention_backward
+    forward = dense + experts + attention + passes + gaps
+    gradients = 0.0 if job.kind == "finetune_lora" else dense + expert_gradients
     backward = (
-        weight_gradients * products
-        + c.attention_backward * attention
+        dense
+        + experts
+        + gradients
+        + again_attention * attention
         + c.elementwise_backward * passes
         + 2.0 * gaps
     )
-    kernel = job.attention or software.attention
     selective = attention if kernel == "none" else c.selective_passes * passes
-    again = where(layout.recompute >= 2, forward, where(layout.recompute >= 1, selective, 0.0))
-    m = software.multiplier
+    whole = forward - (
+        last_product_time(cluster, job, layout, tokens, precision) if software.early_stop else 0.0
+    )
+    again = where(layout.recompute >= 2, whole, where(layout.recompute >= 1, selective, 0.0))
+    m = software.multiplier * host_bound(job, layout, forward + backward)
     return LayerTime(m * forward, m * backward, m * again, m * attention)
+
+
+def host_bound(job: Job, layout: Layout, time: Value) -> Value:
+    """How much longer a layer takes because the host launches its kernels more slowly: ≥ 1. [1]
+
+    Dropless experts change their shapes with every batch, so no graph replays them: each local
+    expert's products and casts are launched one by one, forward and backward.
+    """
+    model = job.transformer
+    if not model.moe_layers:
+        return 1.0
+    share = model.moe_layers / model.layers
+    kernels = TRAINING.expert_kernels * share * model.experts / layout.ep
+    return maximum(kernels * KERNELS.launch_us * MICRO / time, 1.0)
 
 
 def product_time(
     cluster: Cluster, job: Job, layout: Layout, tokens: Value, precision: str
 ) -> Value:
-    """Matrix products of one layer, forward: attention's four, the MLP's, and the experts'. [s]"""
+    """Matrix products of one layer, forward: attention's four, the MLP's, shared experts'. [s]"""
     model, tp = job.transformer, layout.tp
     h = float(model.hidden)
     rate = gemm_flop_per_s(cluster.gpu, precision)
     if model.kv_width:  # compressed attention: many middling matrices of the same total
-        attention = model.attention_parameters * (1.0 + 3 * KERNELS.gemm_k_half / model.q_rank) / tp
+        attention = (
+            model.attention_parameters
+            * (1.0 + 3 * edge(KERNELS.gemm_k_half, precision) / model.q_rank)
+            / tp
+        )
     else:
         kv = model.kv_heads * (model.head_dim + model.v_head_dim)
-        attention = padded_product(h, (model.q_width + kv) / tp) + padded_product(
-            model.heads * model.v_head_dim / tp, h
+        attention = padded_product(h, (model.q_width + kv) / tp, precision) + padded_product(
+            model.heads * model.v_head_dim / tp, h, precision
         )
     wide = model.mlp_matrices - 1
     work: Value = attention
     if model.dense_layers:
         width = (model.dense_ffn_hidden or model.ffn_hidden) / tp
-        mlp = padded_product(h, wide * width) + padded_product(width, h)
+        mlp = padded_product(h, wide * width, precision) + padded_product(width, h, precision)
         work = work + mlp * (model.dense_layers / model.layers)
     time = 2.0 * padded_rows(tokens) * work / rate * misaligned(h / tp)
-    if not model.moe_layers:
+    if not model.shared_ffn_hidden:
         return time
-    share = model.moe_layers / model.layers
-    if model.shared_ffn_hidden:
-        width = model.shared_ffn_hidden / tp
-        shared = padded_product(h, wide * width) + padded_product(width, h)
-        time = time + share * 2.0 * padded_rows(tokens) * shared / rate
-    return time + share * expert_time(job, layout, tokens, rate)
+    width = model.shared_ffn_hidden / tp
+    shared = padded_product(h, wide * width, precision) + padded_product(width, h, precision)
+    return time + model.moe_layers / model.layers * 2.0 * padded_rows(tokens) * shared / rate
 
 
-def expert_time(job: Job, layout: Layout, tokens: Value, rate: float) -> Value:
-    """Routed experts of one mixture layer, forward, on the busiest rank. [s]
+def last_product_time(
+    cluster: Cluster, job: Job, layout: Layout, tokens: Value, precision: str
+) -> Value:
+    """The MLP's last product, forward: nothing that was dropped needs its output. [s]
 
-    With ep the ranks of a tp group route their own tokens to whole experts; without it each
-    expert is cut by tp like a dense MLP. Each local expert is a product of few rows.
+    PyTorch's checkpoint stops there when it recomputes a layer (set_checkpoint_early_stop, 2.1).
     """
     model = job.transformer
+    width = (model.dense_ffn_hidden or model.ffn_hidden) / layout.tp
+    product = (
+        padded_product(width, float(model.hidden), precision) * model.dense_layers / model.layers
+    )
+    return 2.0 * padded_rows(tokens) * product / gemm_flop_per_s(cluster.gpu, precision)
+
+
+def expert_time(
+    cluster: Cluster, job: Job, layout: Layout, tokens: Value, precision: str
+) -> tuple[Value, Value]:
+    """Routed experts of one mixture layer on the busiest rank: forward, and weight gradients. [s]
+
+    With ep the ranks of a tp group route their own tokens to whole experts; without it each
+    expert is cut by tp like a dense MLP. Each local expert is a product of few rows, so reading
+    its weights, or adding to its gradients, may take longer than the product.
+    """
+    model = job.transformer
+    if not model.moe_layers:
+        return 0.0, 0.0
+    share = model.moe_layers / model.layers
+    rate = gemm_flop_per_s(cluster.gpu, precision)
+    stream = stream_bytes_per_s(cluster.gpu)
     cut = where(layout.ep > 1, 1.0, layout.tp)
     rows = tokens * model.topk * cut / layout.tp
     imbalance = job.expert_imbalance or TRAINING.expert_imbalance
     local = model.experts / layout.ep
     h, width = float(model.hidden), model.ffn_hidden / cut
-    matrices = padded_product(h, (model.mlp_matrices - 1) * width) + padded_product(width, h)
+    matrices = padded_product(h, (model.mlp_matrices - 1) * width, precision) + padded_product(
+        width, h, precision
+    )
     uneven = where(layout.ep > 1, imbalance, 1.0)
-    padded = rows * uneven + local * KERNELS.gemm_m_half
-    return 2.0 * padded * matrices / (rate * TRAINING.moe_gemm_efficiency)
+    padded = rows * uneven + local * edge(KERNELS.expert_m_half, precision)
+    products = 2.0 * padded * matrices / (rate * TRAINING.moe_gemm_efficiency)
+    weights = local * model.expert_parameters / cut
+    sums = 2.0 * SOFTWARE[job.software].gradient_bytes * weights
+    forward = maximum(products, WEIGHT_BYTES[precision] * weights / stream)
+    return share * forward, share * maximum(products, sums / stream)
 
 
 def attention_time(cluster: Cluster, job: Job, layout: Layout, tokens: Value) -> Value:
@@ -122,7 +174,8 @@ def attention_time(cluster: Cluster, job: Job, layout: Layout, tokens: Value) ->
     model = job.transformer
     kernel = job.attention or SOFTWARE[job.software].attention
     width = model.heads * (model.head_dim + model.v_head_dim) / layout.tp
-    rate = attention_flop_per_s(cluster.gpu, kernel, job.seq_len)
+    head_dim = (model.head_dim + model.v_head_dim) / 2
+    rate = attention_flop_per_s(cluster.gpu, kernel, job.seq_len / layout.cp, head_dim)
     flop = tokens * job.seq_len * width
     if kernel != "none":
         return flop / rate
@@ -137,22 +190,38 @@ def elementwise_bytes(job: Job, layout: Layout, tokens: Value, precision: str) -
     spread = layout.tp if software.sequence_parallel else 1.0
     width = mean_ffn_width(job)
     inner = (3.0 if model.gated else 2.0) * width
-    routed = 4.0 * model.topk * model.hidden * model.moe_layers / model.layers
+    copies = model.topk * model.hidden * model.moe_layers / model.layers
+    routed = TRAINING.routed_copies * copies
     elements = TRAINING.elementwise_hidden * model.hidden / spread + (inner + routed) / layout.tp
     moved = BF16 * elements
-    if precision in ("fp8", "nvfp4"):  # each product's input is read and written once more
-        cast = 2.0 * model.hidden / spread + (model.q_width + width) / layout.tp
-        moved = moved + 3.0 * cast
+    if precision in ("fp8", "nvfp4"):  # each product's input: read, written, and written transposed
+        cast = 2.0 * model.hidden / spread + (model.q_width + width + copies) / layout.tp
+        moved = moved + 4.0 * cast
+    if job.kind == "finetune_lora":
+        moved = moved + BF16 * adapter_elements(job, layout)
     return tokens * moved
+
+
+def adapter_elements(job: Job, layout: Layout) -> Value:
+    """Elements per token that LoRA's thin products read, and add to what the frozen ones wrote.
+
+    At each attention projection the input is read once more and the output three times moved.
+    """
+    model = job.transformer
+    kv = model.kv_heads * (model.head_dim + model.v_head_dim)
+    projected = model.hidden + 3.0 * (model.q_width + kv)
+    return (projected + model.q_width + 3.0 * model.hidden) / layout.tp
 
 
 def logits_time(cluster: Cluster, job: Job, layout: Layout) -> Value:
     """The output projection and the loss of one micro-batch, forward and backward. [s]"""
     model, gpu = job.transformer, cluster.gpu
-    tokens = layout.micro_batch * job.seq_len / layout.cp
+    tokens = job.scored_share * layout.micro_batch * job.seq_len / layout.cp
     rate = gemm_flop_per_s(gpu, gpu.precision("bf16"))
     product = (
-        2.0 * padded_rows(tokens) * padded_product(float(model.hidden), model.vocab / layout.tp)
+        2.0
+        * padded_rows(tokens)
+        * padded_product(float(model.hidden), model.vocab / layout.tp, "bf16")
     )
     passes = 2.0 if job.kind == "finetune_lora" else 3.0
     softmax = TRAINING.logit_bytes * tokens * model.vocab / layout.tp / stream_bytes_per_s(gpu)

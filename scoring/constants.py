@@ -30,6 +30,7 @@ class KernelFamily:
 
     gemm: Mapping[str, float]  # by precision of the inputs
     attention: Mapping[str, float]  # causal forward, of the bf16 peak, by kernel generation
+    attention_d_half: float = 50.0  # head width at which exponentials take as long as products
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,9 @@ class Kernels:
     """Shapes of the efficiency curves that all families share."""
 
     gemm_m_half: float
-    gemm_n_half: float
-    gemm_k_half: float
+    expert_m_half: Mapping[str, float]
+    gemm_n_half: Mapping[str, float]  # by precision; wider ones share bf16's
+    gemm_k_half: Mapping[str, float]
     tile: float
     misaligned_factor: float
     attention_s_half: float
@@ -108,7 +110,7 @@ class Network:
 class Training:
     """Constants of one training step; the comments of the file say what each counts."""
 
-    backward_over_forward: float
+    plain_backward: float
     attention_backward: float
     kernels_per_layer: float
     elementwise_hidden: float
@@ -116,8 +118,9 @@ class Training:
     softmax_reads: float
     logit_bytes: float
     selective_passes: float
+    expert_kernels: float
+    routed_copies: float
     optimizer_bytes: float
-    fsdp_overlap_loss: float
     jitter_per_doubling: float
     moe_gemm_efficiency: float
     expert_imbalance: float
@@ -136,6 +139,11 @@ class Software:
     sequence_parallel: bool
     gradient_bytes: float
     pp_overlap: float
+    recompute: str = (
+        "selective"  # what a run that says nothing recomputes: or full, or block by block
+    )
+    early_stop: bool = False  # recomputing a layer ends before its last product
+    sends_weights: str = "all_gather"  # how ZeRO-1 hands out new weights: or a broadcast a rank
 
 
 @dataclass(frozen=True, slots=True)

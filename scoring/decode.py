@@ -167,7 +167,12 @@ def prefill_time(cluster: Cluster, job: Job, layout: Layout) -> Value:
     g = group(cluster, layout.tp)
     size = BF16 * tokens * model.hidden
     sums = 2.0 * model.layers * collective_time(cluster, "all_reduce", size, g)
-    local = flop / rate + scores / attention_flop_per_s(gpu, "flash3", tokens) + passes
+    local = (
+        flop / rate
+        + scores
+        / attention_flop_per_s(gpu, "flash3", tokens, (model.head_dim + model.v_head_dim) / 2)
+        + passes
+    )
     return local + sums + DECODE.scheduler_ms * 1e-3
 
 

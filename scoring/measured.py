@@ -29,7 +29,9 @@ from scoring.units import GIGA, TERA
 from scoring.workload import Job
 
 RAN_ANYWAY = 1.15
+USUAL_CHUNKS = 6  # of a stage; MLPerf's GPT-3 runs that say so have 4, 6 or 8
 BERT_FILL = 0.5
+BERT_MASKED = 0.15
 RATES = ("tokens/s/GPU", "samples/s", "TFLOP/s/GPU", "MFU%")
 
 
@@ -73,7 +75,7 @@ def _train(row: Mapping[str, str]) -> Prediction:
     job, assumed = _training_job(row)
     layout, guessed = _training_layout(row, cluster, job, count)
     assumed = assumed or guessed
-    seconds = float(training_step(cluster, job, layout).total)
+    seconds = _step_seconds(cluster, job, layout)
     if metric == "step_time_s":
         return Prediction(seconds, is_rate=False, assumed=assumed, kind="train")
     if metric == "tokens/s/GPU":
@@ -81,14 +83,41 @@ def _train(row: Mapping[str, str]) -> Prediction:
     elif metric == "samples/s":
         value = (job.global_batch or 0) / seconds
     else:
-        flop = job.model_flop
-        if "HARDWARE" in row.get("extra", ""):
-            flop = _hardware_flop(job)
+        flop = _counted_flop(row, job)
         per_gpu = flop / seconds / count
         precision = cluster.gpu.precision(job.precision)
         peak = cluster.gpu.flop_per_s["bf16" if precision != "fp8" else precision]
         value = per_gpu / TERA if metric == "TFLOP/s/GPU" else 100.0 * per_gpu / peak
     return Prediction(value, is_rate=True, assumed=assumed, kind="train")
+
+
+def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
+    """The step, with as many layers fully recomputed as the rest needs to fit. [s]
+
+    Only where the row leaves recompute open and the software's habit is to recompute by blocks.
+    """
+    seconds = float(training_step(cluster, job, layout).total)
+    if job.recompute or SOFTWARE[job.software].recompute != "block" or layout.recompute < 1:
+        return seconds
+    full = replace(layout, recompute=2.0)
+    held, least = (float(training_memory(job, x).total) for x in (layout, full))
+    over = held - RAN_ANYWAY * cluster.gpu.memory_bytes
+    share = min(max(over / max(held - least, 1.0), 0.0), 1.0)
+    return seconds + share * (float(training_step(cluster, job, full).total) - seconds)
+
+
+def _counted_flop(row: Mapping[str, str], job: Job) -> float:
+    """The flop of a step as the source of a rate counts them; times are never touched.
+
+    NeMo counted attention without its mask until mid-2025 (nemo/utils/flops_formulas.py, 12 s/h).
+    """
+    if "HARDWARE" in row.get("extra", ""):
+        return _hardware_flop(job)
+    if re.match(r"NeMo NeMo2[45]", row.get("framework", "")):
+        model = job.transformer
+        width = model.heads * (model.head_dim + model.v_head_dim)
+        return job.model_flop + 3.0 * job.tokens * model.layers * job.seq_len * width
+    return job.model_flop
 
 
 def _hardware_flop(job: Job) -> float:
@@ -116,7 +145,8 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     seq_len = number(row, "seq_len")
     if not seq_len:
         raise CannotPredict("sequence length not stated")
-    if row.get("model_name", "").startswith("BERT"):
+    bert = row.get("model_name", "").startswith("BERT")
+    if bert:
         # Submissions run without padding; a sample of MLPerf's Wikipedia fills half of 512.
         seq_len, assumed = BERT_FILL * seq_len, True
     job = Job(
@@ -131,6 +161,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         software=software,
         lora_rank=16 if kind == "finetune_lora" else 0,
         expert_imbalance=1.0 if "force-balanced" in row.get("extra", "") else None,
+        scored_share=BERT_MASKED if bert else 1.0,
     )
     return job, assumed or not stated or not known
 
@@ -157,12 +188,15 @@ def _training_layout(
         share = 1.0
     sizes = (1.0, 2.0, 4.0, 8.0) if micro is None else (float(micro),)
     word = job.recompute
-    levels = (0.0, 1.0, 2.0) if word is None else (float(RECOMPUTE.index(word)),)
+    habit = 2.0 if SOFTWARE[job.software].recompute == "full" else 1.0
+    levels = (0.0, habit) if word is None else (float(RECOMPUTE.index(word)),)
     chunks: tuple[float, ...] = (stated["vp"] or 1.0,)
     if stated["vp"] is None and pp > 1 and job.software in ("megatron", "vendor"):
         # Interleaving is the framework's habit; the row does not say how deep.
         per_stage = max(job.transformer.layers // int(pp), 1)
-        chunks = tuple(float(v) for v in divisors(per_stage, 12) if v == 1 or share % pp == 0)
+        chunks = tuple(
+            float(v) for v in divisors(per_stage, USUAL_CHUNKS) if v == 1 or share % pp == 0
+        )
         guessed = True
     best: tuple[float, Layout] | None = None
     for size, level, virtual in itertools.product(sizes, levels, chunks):
@@ -337,12 +371,12 @@ def _precision(row: Mapping[str, str]) -> tuple[str, bool]:
 
 
 def software_of(framework: str) -> str:
-    """The software profile of a framework's name: the first whose prefix it has."""
-    return next(
-        str(name)
+    """The software profile of a framework's name: that of the longest prefix it has."""
+    lengths = {
+        name: max((len(p) for p in software.prefixes if framework.startswith(p)), default=-1)
         for name, software in SOFTWARE.items()
-        if any(framework.startswith(prefix) for prefix in software.prefixes)
-    )
+    }
+    return max(lengths, key=lambda name: lengths[name])
 
 
 def _recompute(row: Mapping[str, str], software: str) -> tuple[str | None, bool]:

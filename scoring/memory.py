@@ -18,7 +18,7 @@ from scoring.constants import MEMORY, SOFTWARE
 from scoring.gpus import Gpu
 from scoring.layout import Layout
 from scoring.units import GIGA, Value, ceil, maximum, minimum, where
-from scoring.workload import Job
+from scoring.workload import WEIGHT_BYTES, Job
 
 BF16 = 2.0  # B; weights and activations that are kept. fp8 keeps bf16 weights beside its copies
 ADAM_BYTES = 12.0  # fp32 master weight and two moments
@@ -85,8 +85,9 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
     layers = job.transformer.layers / layout.pp
     gathered = where(layout.zero_stage >= 3, 2.0 * BF16 * (weights + experts) / layers, 0.0)
     first_is_fuller = many & (in_flight >= last + logits)
+    frozen = job.kind == "finetune_lora"  # never updated: held as they are multiplied
     return MemoryTerms(
-        weights=sharded(3, BF16),
+        weights=sharded(3, min(BF16, WEIGHT_BYTES[job.precision]) if frozen else BF16),
         gradients=sharded(2, gradient) * share,
         optimizer=sharded(1, ADAM_BYTES) * share,
         activations=slack * where(first_is_fuller, in_flight, last),

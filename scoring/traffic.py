@@ -136,20 +136,22 @@ def data_parallel(
     ZeRO 0: one all-reduce of the gradients. 1 and 2: reduce-scatter, then all-gather of the
     weights. They hide behind the last backward and the next forward pass of a stage as far as the
     software overlaps. ZeRO 3 gathers each layer twice and reduces it once for every micro-batch:
-    max(compute, communication) a layer, and a share of the shorter one lost to sharing the GPU.
+    max(compute, communication) a layer, and what the software cannot overlap of the shorter one.
     """
     dense, experts = local_parameters(job, layout)
     g = group(cluster, layout.shard_ranks, layout.tp)
     sizes = [x * trainable_share(job) for x in (software.gradient_bytes, BF16)]
-    reduce, gather, kind = _exchange(cluster, layout, g, sizes[0] * dense, sizes[1] * dense)
+    reduce, gather, kind = _exchange(
+        cluster, layout, g, sizes[0] * dense, sizes[1] * dense, software
+    )
     traffic = Traffic("data parallel", kind, sizes[0] * dense, g, reduce + gather, 0.0)
     if job.transformer.moe_layers:
         cut = where(layout.ep > 1, layout.ep, layout.tp)
         e = group(cluster, layout.expert_shard_ranks, cut)
-        more = _exchange(cluster, layout, e, sizes[0] * experts, sizes[1] * experts)
+        more = _exchange(cluster, layout, e, sizes[0] * experts, sizes[1] * experts, software)
         reduce, gather = reduce + more[0], gather + more[1]
     shown = _not_hidden(job, layout, layer, rounds, software, reduce, gather)
-    sharded = _sharded_layers(cluster, job, layout, layer, rounds, g)
+    sharded = _sharded_layers(cluster, job, layout, layer, rounds, software, g)
     shown = where(layout.zero_stage >= 3, sharded, shown)
     shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
     return shown, (replace(traffic, exposed=shown),)
@@ -179,7 +181,12 @@ def _not_hidden(
 
 
 def _exchange(
-    cluster: Cluster, layout: Layout, g: Group, gradients: Value, weights: Value
+    cluster: Cluster,
+    layout: Layout,
+    g: Group,
+    gradients: Value,
+    weights: Value,
+    software: Software,
 ) -> tuple[Value, Value, str]:
     """Time to reduce the gradients and to gather the weights of one group. [s]"""
     if layout.zero_group:
@@ -190,9 +197,9 @@ def _exchange(
         reduce = collective_time(cluster, "reduce_scatter", gradients, inner)
         shard = gradients / inner.ranks
         reduce = reduce + collective_time(cluster, "all_reduce", shard, across)
-        return reduce, collective_time(cluster, "all_gather", weights, inner), "reduce_scatter"
+        return reduce, _hand_out(cluster, weights, inner, software), "reduce_scatter"
     scatter = collective_time(cluster, "reduce_scatter", gradients, g)
-    gather = collective_time(cluster, "all_gather", weights, g)
+    gather = _hand_out(cluster, weights, g, software)
     stage = layout.zero_stage
     if isinstance(stage, float) and stage >= 1:
         return scatter, gather, "reduce_scatter"
@@ -201,8 +208,25 @@ def _exchange(
     return where(plain, whole, scatter), where(plain, 0.0, gather), "all_reduce"
 
 
+def _hand_out(cluster: Cluster, weights: Value, g: Group, software: Software) -> Value:
+    """Time until every rank has the weights that the others updated. [s]
+
+    One all-gather; or each rank broadcasts its shard in turn, so that the latency of a chain of n
+    ranks is paid n times.
+    """
+    if software.sends_weights == "broadcast":
+        return g.ranks * collective_time(cluster, "broadcast", weights / g.ranks, g)
+    return collective_time(cluster, "all_gather", weights, g)
+
+
 def _sharded_layers(
-    cluster: Cluster, job: Job, layout: Layout, layer: LayerTime, rounds: Value, g: Group
+    cluster: Cluster,
+    job: Job,
+    layout: Layout,
+    layer: LayerTime,
+    rounds: Value,
+    software: Software,
+    g: Group,
 ) -> Value:
     """What ZeRO-3's gathers and reductions add to the step, over all layers. [s]"""
     if isinstance(layout.zero_stage, float) and layout.zero_stage < 3:
@@ -215,9 +239,8 @@ def _sharded_layers(
     reduce = collective_time(cluster, "reduce_scatter", size * trainable_share(job), g)
     forward_more, forward_lost = _side_by_side(layer.forward, gather)
     backward_more, backward_lost = _side_by_side(layer.backward + layer.recompute, gather + reduce)
-    each = (
-        forward_more + backward_more + TRAINING.fsdp_overlap_loss * (forward_lost + backward_lost)
-    )
+    lost = (1.0 - software.dp_overlap) * (forward_lost + backward_lost)
+    each = forward_more + backward_more + lost
     return rounds * layers * each + gather + reduce
 
 

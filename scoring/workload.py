@@ -54,6 +54,7 @@ class Job:
     attention: str | None = None  # kernel generation; None = the software's
     lora_rank: int = 0
     expert_imbalance: float | None = None
+    scored_share: float = 1.0  # of the tokens meet the output projection: 0.15 where masked ones do
     prompt_len: int = 0
     max_tpot_ms: float | None = None
     flop: float = 0.0
