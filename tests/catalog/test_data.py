@@ -128,6 +128,12 @@ def test_only_gpus_that_always_carry_their_links_have_a_link_rate() -> None:
             assert "nvlink_generation" not in said, slug
 
 
+def test_a_card_that_takes_an_optional_bridge_is_not_said_to_be_unlinked() -> None:
+    """Two of them in one box may be bridged: only the listing can say."""
+    for slug in ("rtx3090-pcie-24gb", "rtx3090ti-pcie-24gb", "rtx2080ti-pcie-11gb"):
+        assert "scale_up" not in gpus()[slug], slug
+
+
 @pytest.mark.parametrize(
     ("slug", "attribute", "value"),
     [
@@ -149,6 +155,12 @@ def test_only_gpus_that_always_carry_their_links_have_a_link_rate() -> None:
         ("a10g-pcie-24gb", "bf16_tflops", 70),  # 125 is the A10
         ("rtx5090-pcie-32gb", "bf16_tflops", 210),  # 419 is sparse, or FP16 accumulate
         ("rtx4090-pcie-24gb", "bf16_tflops", Decimal("165.2")),
+        ("rtx5080-pcie-16gb", "bf16_tflops", 113),  # 225 is sparse, or FP16 accumulate
+        ("rtx3080-pcie-10gb", "bf16_tflops", Decimal("59.5")),
+        ("rtx3090ti-pcie-24gb", "memory_gbytes_per_s", 1008),
+        ("rtx4060ti-pcie-16gb", "scale_up", "pcie"),
+        ("v100-pcie-16gb", "scale_up", "pcie"),  # NVLink is on the SXM2 module only
+        ("v710-pcie-24gb", "gpu_vendor", "amd"),
     ],
 )
 def test_a_gpu_has_its_dense_one_way_figures(slug: str, attribute: str, value: Decimal) -> None:
