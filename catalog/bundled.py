@@ -16,7 +16,7 @@ from typing import TypeVar
 from catalog import facts
 from catalog.facts import DATA, BadFact
 from catalog.ledger import spec
-from catalog.records import Fact, OfferRecord, PriceModel
+from catalog.records import NO_PRICE_FOUND, Fact, OfferRecord, PriceModel
 from catalog.sieve import refusal
 from catalog.statements import unfit
 
@@ -34,7 +34,7 @@ PER_GPU = ("gpu", "gpu_hour", "per_gpu_hour")
 PER_INSTANCE = ("instance", "instance_hour", "per_instance_hour")
 
 HERE = Path(__file__).parent
-RULES = ("facts", "ledger", "statements", "fabrics")
+RULES = ("facts", "ledger", "statements", "fabrics", "bundled")
 
 Line = Mapping[str, str]
 T = TypeVar("T")
@@ -89,6 +89,7 @@ def read(folder: Path = DATA) -> Data:
             data.facts[name] = list(_facts(folder / name))
     price = _Prices(data)
     data.offers = list(_checked(folder / "prices.csv", price.offer))
+    data.offers += price.unpriced({offer.subject for offer in data.offers})
     return data
 
 
@@ -204,6 +205,20 @@ class _Prices:
         if reason := refusal(offer):
             raise BadFact(reason)
         return offer
+
+    def unpriced(self, priced: set[str]) -> Iterator[OfferRecord]:
+        """A known type without a price is listed too. It gives way to any offer of the type."""
+        for subject in sorted(self.said.keys() - priced):
+            provider, name = subject.split("/", 1)
+            seen = max(self.said[subject], key=lambda fact: fact.checked)
+            yield OfferRecord(
+                provider=provider,
+                instance_type=name,
+                price_model=PriceModel.QUOTE,
+                price_note=NO_PRICE_FOUND,
+                collected_at=datetime.combine(seen.checked, time(), UTC),
+                source_url=seen.source,
+            )
 
     def _for_the_instance(self, line: Line) -> Decimal:
         amount = _positive(line, "amount")

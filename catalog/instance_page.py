@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -55,7 +56,7 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
         "nccl": verify.nccl_lines(kind),
         "needs": verify.needs(),
         "links": {
-            "json": f"/api/v1/instance-types/{provider}/{name}/",
+            "json": f"/api/v1/instance-types/{quote(provider)}/{quote(name)}/",
             "regions": link("/", {"provider": provider, "q": name, "rows": "region"}),
             "rank": link("/workloads/", {"provider": provider}),
         },

@@ -15,7 +15,7 @@ A change of this text or of `catalog.freshness.LIMITS` needs a migration that ru
 from datetime import timedelta
 
 from catalog.freshness import LIMITS, MISSED_INTERVALS, UNPRICED, Limit
-from catalog.records import OFFER_KEYS
+from catalog.records import NO_PRICE_FOUND, OFFER_KEYS
 
 # Keys that are not columns of the instance type (t): of the offer (o), of its price (h).
 _OFFER = {
@@ -81,6 +81,13 @@ _PERIOD = """join lateral (
   ) s on s.provider_id = o.listed_by_id and h.run_id is not null"""
 
 
+# A type of which no price was found is listed as such, but not beside an offer of it.
+_GIVES_WAY = f"""(o.price_note is distinct from '{NO_PRICE_FOUND}' or not exists (
+    select from catalog_offer q
+    where q.instance_type_id = o.instance_type_id and q.id <> o.id and q.ended_at is null
+  ))"""
+
+
 def create() -> str:
     """The statements that make the view and the function anew."""
     return f"{DROP}\n{_view()}\n{_function()}"
@@ -97,7 +104,7 @@ def _view() -> str:
         "usd_per_gpu_hour": "o.usd_per_gpu_hour",
     }
     select = _select(now, prices="").replace("h.", "o.")
-    return f"create view offer_listing as {select}\n  where o.ended_at is null;"
+    return f"create view offer_listing as {select}\n  where o.ended_at is null and {_GIVES_WAY};"
 
 
 def _function() -> str:

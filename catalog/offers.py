@@ -35,6 +35,8 @@ HELPERS = (
 )  # fmt: skip
 # One row per type × tier × price model: what these name is one row.
 TYPE_KEY = "instance_type_id, via, tier, price_model"
+# By price: what is not published stands last, and what is too old to rank after all fresher.
+PRICED_FIRST = "usd_per_gpu_hour is null, outdated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def page(query: OfferQuery) -> Page:
     walk = _Walk(query, columns)
     rows = [_row(columns, row) for row in walk.rows]
     left_out = left_out_by(query)
+    priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
     return Page(
         rows=rows,
         next=walk.next,
@@ -69,7 +72,7 @@ def page(query: OfferQuery) -> Page:
         count=count(query),
         left_out=left_out,
         left_out_total=left_out.pop("", 0),
-        all_outdated=bool(rows) and all(row["outdated"] for row in rows),
+        all_outdated=bool(priced) and all(row["outdated"] for row in priced),
     )
 
 
@@ -144,7 +147,7 @@ def of_type(instance_type_id: int) -> list[dict[str, Any]]:
     shown = ", ".join(_select(column) for column in columns)
     sql = (
         f"select {shown} from offer_listing where instance_type_id = %s "
-        "order by outdated, usd_per_gpu_hour nulls last, offer_id"
+        f"order by {PRICED_FIRST}, usd_per_gpu_hour, offer_id"
     )
     return [_row(columns, row) for row in _run(sql, [instance_type_id])]
 
@@ -176,7 +179,7 @@ def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tupl
     if query.rows is Rows.REGION:
         return f"select {shown}, 1 as regions from {source} where {where}", [*given, *values]
     # The lowest region speaks; a price too old to rank, or none, only where there is no other.
-    lowest = "outdated, usd_per_gpu_hour nulls last, region nulls last, offer_id"
+    lowest = f"{PRICED_FIRST}, usd_per_gpu_hour, region nulls last, offer_id"
     sql = (
         f"select distinct on ({TYPE_KEY}) {shown}, "
         f"count(*) over (partition by {TYPE_KEY}) as regions "
@@ -195,9 +198,12 @@ def _sort_keys(query: OfferQuery) -> list[tuple[str, bool]]:
 
     Unknown sorts last both ways, so whether a value is known is a key of its own, ahead of it.
     """
-    keys = [("outdated", False)] if query.sorts_by_price else []
+    keys: list[tuple[str, bool]] = []
     for name, descending in query.sort:
-        keys += [(f"({name} is null)", False), (_known(name), descending)]
+        keys.append((f"({name} is null)", False))
+        if query.sorts_by_price and not keys[1:]:
+            keys.append(("outdated", False))
+        keys.append((_known(name), descending))
     named = {name for name, _ in query.sort}
     keys += [(name, False) for name in ("provider", "instance_type") if name not in named]
     return [*keys, ("offer_id", False)]

@@ -63,7 +63,7 @@ def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
     titles = provider_titles()
-    dated = query.sorts_by_price and rows.all_outdated and not rows.previous
+    dated = query.sorts_by_price and not rows.previous and all_dated(rows)
     context = {
         "room": "offers",
         "here": link(OFFERS, now, cursor=now.get("cursor")),
@@ -120,6 +120,12 @@ def _problem(now: State, name: str, must_be: list[str]) -> dict[str, str]:
         "must_be": " ".join(must_be),
         "href": link(OFFERS, now, **{name: None}),
     }
+
+
+def all_dated(rows: listing.Page) -> bool:
+    """Whether prices are shown, and none of them is within its limit of age."""
+    priced = [row for row in rows.rows if row["usd_per_gpu_hour"] is not None]
+    return bool(priced) and all(row["outdated"] for row in priced)
 
 
 def provider_titles() -> dict[str, str]:

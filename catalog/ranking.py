@@ -76,7 +76,8 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     axis = axis_of(rows)
     for row in rows:
         row["whisker"] = whisker(row["low"], row["value"], row["high"], axis) if axis else ""
-    dated = bool(rows) and all(row["offer"]["outdated"] for row in rows if row["priced"])
+    priced = [row for row in rows if row["priced"]]
+    dated = bool(priced) and all(row["offer"]["outdated"] for row in priced)
     context = {
         "room": "workloads",
         "workload": described(chosen),

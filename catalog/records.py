@@ -118,6 +118,11 @@ class Fact:
     note: str = ""
 
 
+# The price note of a type that is known, and of which no price is: it stands in the list until an
+# offer of the type does.
+NO_PRICE_FOUND = "no price was found; ask the provider"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferRecord:
     """One thing that can be rented: a type, in a region, in a tier, under one price model.
