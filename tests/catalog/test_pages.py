@@ -17,6 +17,7 @@ from django.utils import timezone
 from pytest_django import DjangoDbBlocker, Settings
 
 from catalog.models import InstanceType, Offer
+from config.middleware import POLICY
 
 PRESET = "/?nvlink=true&infiniband=true"
 PAGES = (
@@ -255,13 +256,33 @@ def test_typing_replaces_the_address_and_history_gets_the_whole_page(web: Client
 
 def test_every_page_keeps_the_policy_and_one_heading(web: Client) -> None:
     for address in PAGES:
-        html = web.get(address).content.decode()
+        response = web.get(address)
+        html = response.content.decode()
+        assert response["Content-Security-Policy"] == POLICY, address
         assert html.count("<h1") == 1, address
         assert not re.search(r"\sstyle=|<style|<script(?![^>]* src=)|\son\w+=", html), address
         assert not re.search(r'(?:src|href)="(?:https?:)?//[^"]*\.(?:js|css|svg)"', html), address
         assert re.search(r'<html lang="en">', html), address
         ids = re.findall(r'\sid="([^"]*)"', html)
         assert len(ids) == len(set(ids)), address
+
+
+def test_a_page_that_fails_says_so_plainly(web: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_query: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("catalog.pages.listing.page", broken)
+    web.raise_request_exception = False
+    response = web.get("/")
+    assert response.status_code == 500
+    assert "This page failed" in response.content.decode()
+    assert response["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_a_stranger_s_host_name_is_refused(web: Client) -> None:
+    response = web.get("/", headers={"Host": "evil.example"})
+    assert response.status_code == 400
+    assert "could not be understood" in response.content.decode()
 
 
 def test_every_link_of_the_navigation_works(web: Client) -> None:
