@@ -142,6 +142,8 @@ class Software:
     recompute: str = (
         "selective"  # what a run that says nothing recomputes: or full, or block by block
     )
+    interleaves: bool = False  # a run that does not say how deep has several chunks a stage
+    frozen_bytes: float = 1.0  # least of a frozen weight: held as it is multiplied, or wider
     early_stop: bool = False  # recomputing a layer ends before its last product
     sends_weights: str = "all_gather"  # how ZeRO-1 hands out new weights: or a broadcast a rank
 

@@ -20,7 +20,7 @@ from scoring.decode import (
 )
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, divisors
-from scoring.machines import CannotPredict, machine, number
+from scoring.machines import CannotPredict, gpu_slug, machine, number
 from scoring.memory import training_memory
 from scoring.search import fastest_layouts
 from scoring.training import training_step
@@ -91,13 +91,20 @@ def _train(row: Mapping[str, str]) -> Prediction:
     return Prediction(value, is_rate=True, assumed=assumed, kind="train")
 
 
+def _recompute_levels(job: Job) -> tuple[float, ...]:
+    """What a run that does not say may have recomputed: nothing, or what its software does."""
+    return {"selective": (0.0, 1.0), "full": (0.0, 2.0), "block": (0.0,)}[
+        SOFTWARE[job.software].recompute
+    ]
+
+
 def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
     """The step, with as many layers fully recomputed as the rest needs to fit. [s]
 
     Only where the row leaves recompute open and the software's habit is to recompute by blocks.
     """
     seconds = float(training_step(cluster, job, layout).total)
-    if job.recompute or SOFTWARE[job.software].recompute != "block" or layout.recompute < 1:
+    if job.recompute or SOFTWARE[job.software].recompute != "block":
         return seconds
     full = replace(layout, recompute=2.0)
     held, least = (float(training_memory(job, x).total) for x in (layout, full))
@@ -140,12 +147,12 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     precision, stated = _precision(row)
     task = row.get("model_name", "") + row.get("extra", "")
     kind = "finetune_lora" if "lora" in task.lower() else "train"
-    software = software_of(row.get("framework", ""))
+    bert = row.get("model_name", "").startswith("BERT")
+    software = _software(row)
     recompute, known = _recompute(row, software)
     seq_len = number(row, "seq_len")
     if not seq_len:
         raise CannotPredict("sequence length not stated")
-    bert = row.get("model_name", "").startswith("BERT")
     if bert:
         # Submissions run without padding; a sample of MLPerf's Wikipedia fills half of 512.
         seq_len, assumed = BERT_FILL * seq_len, True
@@ -188,10 +195,9 @@ def _training_layout(
         share = 1.0
     sizes = (1.0, 2.0, 4.0, 8.0) if micro is None else (float(micro),)
     word = job.recompute
-    habit = 2.0 if SOFTWARE[job.software].recompute == "full" else 1.0
-    levels = (0.0, habit) if word is None else (float(RECOMPUTE.index(word)),)
+    levels = _recompute_levels(job) if word is None else (float(RECOMPUTE.index(word)),)
     chunks: tuple[float, ...] = (stated["vp"] or 1.0,)
-    if stated["vp"] is None and pp > 1 and job.software in ("megatron", "vendor"):
+    if stated["vp"] is None and pp > 1 and SOFTWARE[job.software].interleaves:
         # Interleaving is the framework's habit; the row does not say how deep.
         per_stage = max(job.transformer.layers // int(pp), 1)
         chunks = tuple(
@@ -368,6 +374,17 @@ def _precision(row: Mapping[str, str]) -> tuple[str, bool]:
     if not text and "Megatron-Bridge" in row.get("framework", ""):
         return "fp8", False  # the column is blank where the page's table is of fp8 recipes
     return "bf16", bool(text)
+
+
+def _software(row: Mapping[str, str]) -> str:
+    """The profile of a row: of its framework; of the round, the chip and the task in MLPerf."""
+    found = software_of(row.get("framework", ""))
+    mlperf = re.search(r"MLPerf v[0-9.]+", row.get("model_name", ""))
+    if not mlperf:
+        return found
+    if row["model_name"].startswith("BERT"):
+        return "bert"
+    return "rocm" if (gpu_slug(row) or "").startswith("mi3") else software_of(mlperf[0])
 
 
 def software_of(framework: str) -> str:

@@ -85,9 +85,11 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
     layers = job.transformer.layers / layout.pp
     gathered = where(layout.zero_stage >= 3, 2.0 * BF16 * (weights + experts) / layers, 0.0)
     first_is_fuller = many & (in_flight >= last + logits)
-    frozen = job.kind == "finetune_lora"  # never updated: held as they are multiplied
+    held = BF16
+    if job.kind == "finetune_lora":  # never updated: held as they are multiplied
+        held = min(BF16, max(WEIGHT_BYTES[job.precision], SOFTWARE[job.software].frozen_bytes))
     return MemoryTerms(
-        weights=sharded(3, min(BF16, WEIGHT_BYTES[job.precision]) if frozen else BF16),
+        weights=sharded(3, held),
         gradients=sharded(2, gradient) * share,
         optimizer=sharded(1, ADAM_BYTES) * share,
         activations=slack * where(first_is_fuller, in_flight, last),
