@@ -23,8 +23,16 @@ def document(value: object, url: str = "https://provider.example/list") -> Docum
 
 
 def recorded(name: str) -> Document:
-    """One recorded answer: tests/payloads/<name>.json."""
-    return document((PAYLOADS / f"{name}.json").read_bytes(), f"https://{name}.example/list")
+    """One recorded answer, of whatever kind: tests/payloads/<name>.json, .html or .csv."""
+    return document(recording(name).read_bytes(), f"https://{name}.example/list")
+
+
+def recording(name: str) -> Path:
+    """The file of a recorded answer."""
+    kinds = ("json", "html", "csv")
+    found = [place for kind in kinds if (place := PAYLOADS / f"{name}.{kind}").exists()]
+    assert len(found) == 1, f"one of tests/payloads/{name}.{{{','.join(kinds)}}}"
+    return found[0]
 
 
 def parsed(slug: str, *values: object, **rates: object) -> Normalised:
