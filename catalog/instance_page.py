@@ -16,13 +16,8 @@ from catalog import evidence, instances, verify, wording
 from catalog.charts import cliff_strip, price_strip
 from catalog.models import InstanceType
 from catalog.presets import link
-from catalog.templatetags.quantities import (
-    cliff_text,
-    disputed_numbers,
-    evidence_of,
-    fabric_per_gpu,
-    number,
-)
+from catalog.templatetags.cells import cliff_text, fabric_per_gpu
+from catalog.templatetags.quantities import disputed_numbers, evidence_of, number
 from catalog.topology import topology
 
 CHEAPEST = 6  # rows of the price table; the offers page has the rest

@@ -14,7 +14,8 @@ from django.utils.translation import gettext
 
 from catalog import wording
 from catalog.charts import WIDTH, Drawing
-from catalog.templatetags.quantities import fabric_per_gpu, number
+from catalog.templatetags.cells import fabric_per_gpu
+from catalog.templatetags.quantities import number
 
 MESHES = {"nvlink_mesh", "infinity_fabric_mesh", "gaudi_mesh"}
 GBYTES_PER_UNIT = 50  # width of a line: one unit for 50 GB/s

@@ -1,0 +1,295 @@
+"""The cells of a row: of the offers table, and what the other pages show of an offer.
+
+They write strings themselves, since a page has some 500 cells and may cost 8 ms; whatever comes
+from outside goes through `escape` first.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
+
+from catalog import wording
+from catalog.templatetags.quantities import (
+    NOT_APPLICABLE,
+    Row,
+    checked,
+    day_of,
+    disputed_numbers,
+    dollars,
+    either,
+    evidence_of,
+    mark,
+    marked,
+    number,
+    safe,
+    since,
+    unknown,
+)
+
+register = template.Library()
+
+LINKED_BARS_GBYTES_PER_S = 900  # the cliff's two bars: one scale for all rows
+BAR = 88  # [px]
+UNLINKED = {"pcie", "none"}
+
+
+@register.filter
+def gpu_cell(row: Row) -> SafeString:
+    """Count and SKU; the memory of one beneath."""
+    count = number(row["gpu_count"])
+    if row["gpu"]:
+        name = escape(wording.gpu(row["gpu"]))
+        said = f"{count} × {name}" if count else name
+    elif row["gpu_candidates"]:
+        either_of = gettext(" or ").join(wording.gpu(slug) for slug in row["gpu_candidates"][:3])
+        said = f"{count} × {escape(either_of)}"
+    else:
+        said = f"{count} × {unknown()}" if count else unknown()
+    memory = f"{number(row['gpu_memory_gb'])} GB" if row["gpu_memory_gb"] else ""
+    return safe(f'<span class="nw">{said}</span><small>{memory}</small>')
+
+
+@register.filter
+def price_cell(row: Row) -> SafeString:
+    """The price of a GPU-hour and where; a dated one with the clock and its age."""
+    place = escape(row["region"] or "")
+    if (more := row.get("regions", 1) - 1) > 0:
+        place += " " + ngettext("+%(n)d region", "+%(n)d regions", more) % {"n": more}
+    if row["price_model"] != "on_demand":
+        place = ", ".join(filter(None, (wording.word("price_model", row["price_model"]), place)))
+    if row["usd_per_gpu_hour"] is None:
+        return safe(f'<span class="na">{_no_price(row)}</span><small>{place}</small>')
+    amount = dollars(row["usd_per_gpu_hour"])
+    unit = gettext(" $/GPU-h")
+    if not (row["stale"] or row["outdated"]):
+        return safe(f'<b class="best" data-u="{unit}">{amount}</b><small>{place}</small>')
+    seen = gettext("price seen %(day)s") % {"day": day_of(row["collected_at"])}
+    weight = "dated" if row["outdated"] else "best"
+    return safe(
+        f'<small class="old">{mark("stale", seen)}{since(row["collected_at"])}</small>'
+        f'<b class="{weight}" data-u="{unit}">{amount}</b><small>{place}</small>'
+    )
+
+
+def _no_price(row: Row) -> str:
+    if row["native_amount"] is not None:
+        return f"{dollars(row['native_amount'])} {escape(row['native_currency'] or '')}"
+    if row["price_model"] == "quote":
+        return gettext("by quote")
+    return gettext("not published")
+
+
+@register.filter
+def domain_cell(row: Row) -> SafeString:
+    """GPUs that reach each other over NVLink; another vendor's links beneath."""
+    size, said = row["nvlink_domain_gpus"], evidence_of(row, "scale_up_domain_gpus", "scale_up")
+    if size is None:
+        return unknown()
+    wider = row["scale_up_domain_gpus"]
+    html = marked(number(size), said)
+    if wider and wider > size:
+        kind = escape(wording.word("scale_up", row["scale_up"] or ""))
+        html += f"<small>{number(wider)} · {kind}</small>"
+    elif guaranteed := row.get("scale_up_domain_guaranteed_gpus"):
+        html += f"<small>{gettext('%(n)d guaranteed') % {'n': guaranteed}}</small>"
+    return safe(html)
+
+
+@register.filter
+def inside_cell(row: Row) -> SafeString:
+    """GB/s of one GPU inside its domain, one way."""
+    said = evidence_of(row, "scale_up_gbytes_per_s")
+    if values := disputed_numbers(said):
+        return safe(either(values))
+    if row["scale_up_gbytes_per_s"] is not None:
+        return safe(marked(number(row["scale_up_gbytes_per_s"]), said))
+    return safe(NOT_APPLICABLE) if row["scale_up"] in UNLINKED else unknown()
+
+
+@register.filter
+def fabric_cell(row: Row) -> SafeString:
+    """The technology; NICs × rate beneath."""
+    if row["fabric"] is None:
+        return unknown()
+    name = wording.word("fabric", row["fabric"])
+    if (generation := row["fabric_generation"] or "") and not generation.startswith(name):
+        name = f"{name} {generation}"
+    html = marked(escape(generation if generation.startswith(name) else name),
+                  evidence_of(row, "fabric"), after=True)  # fmt: skip
+    if row["fabric"] == "ethernet":
+        html += f"<small>{gettext('no RDMA')}</small>"
+    elif row["fabric_nics"] and row["fabric"] != "none":
+        html += f"<small>{number(row['fabric_nics'])} × {_nic_rate(row)}</small>"
+    return safe(f'<span class="nw">{html}</span>')
+
+
+def _nic_rate(row: Row) -> str:
+    if disputed_numbers(evidence_of(row, "fabric_gbits_per_s_per_nic")):
+        return mark("disputed", gettext("disputed"))
+    rate = row["fabric_gbits_per_s_per_nic"]
+    return gettext("unknown rate") if rate is None else f"{number(rate)} Gb/s"
+
+
+def fabric_per_gpu(row: Row) -> list[float]:
+    """Gb/s per GPU that the sources give: none where unknown, two or more where disputed."""
+    count = float(row["gpu_count"] or 0)
+    whole = evidence_of(row, "fabric_gbits_per_s")
+    if count and (totals := disputed_numbers(whole)):
+        return [total / count for total in totals]
+    rates = disputed_numbers(evidence_of(row, "fabric_gbits_per_s_per_nic"))
+    if count and rates and row["fabric_nics"] and whole.get("basis") == "derived":
+        return [rate * row["fabric_nics"] / count for rate in rates]
+    known = row["fabric_gbits_per_s_per_gpu"]
+    return [] if known is None else [float(known)]
+
+
+@register.filter
+def per_gpu_cell(row: Row) -> SafeString:
+    """Gb/s of fabric for one GPU, one way, guaranteed."""
+    values = fabric_per_gpu(row)
+    if len(values) > 1:
+        return safe(either(values))
+    if values:
+        return safe(marked(number(values[0]), evidence_of(row, "fabric_gbits_per_s")))
+    return safe(NOT_APPLICABLE) if row["fabric"] == "none" else unknown()
+
+
+@register.filter
+def cliff_text(row: Row) -> str:
+    """9×, or 9–18× where the sources disagree; empty where either side is unknown."""
+    inside = row["scale_up_gbytes_per_s"]
+    ratios = [8 * float(inside) / rate for rate in fabric_per_gpu(row) if rate] if inside else []
+    if not ratios:
+        return ""
+    low, high = round(min(ratios)), round(max(ratios))
+    return f"{low}×" if low == high else f"{low}–{high}×"
+
+
+@register.filter
+def cliff_cell(row: Row) -> SafeString:
+    """The ratio, and both bandwidths as bars on one scale for all rows: blue inside, orange out."""
+    inside = row["scale_up_gbytes_per_s"]
+    if inside is None:
+        return safe(NOT_APPLICABLE) if row["scale_up"] in UNLINKED else unknown()
+    rates = [rate / 8 for rate in fabric_per_gpu(row)]
+    label = gettext("NVLink %(inside)s GB/s per GPU, fabric %(between)s") % {
+        "inside": number(inside),
+        "between": f"{' ≠ '.join(map(number, rates))} GB/s" if rates else gettext("unknown"),
+    }
+    return safe(
+        f'<span class="cl"><b>{cliff_text(row)}</b>'
+        f'<svg width="{BAR}" height="21" role="img" aria-label="{label}">'
+        f'<rect y="2" width="{_bar(inside):.1f}" height="7" rx="1" class="fi"/>'
+        f"{_fabric_bar(rates, row['fabric'])}</svg></span>"
+    )
+
+
+def _fabric_bar(rates: list[float], fabric: str | None) -> str:
+    if not rates:
+        if fabric == "none":
+            return ""
+        return f'<rect x=".5" y="12.5" width="{BAR - 1}" height="6" rx="1" class="fn se dash"/>'
+    low, high = _bar(rates[0]), _bar(rates[-1])
+    bar = f'<rect y="12" width="{max(low, 1.5):.1f}" height="7" rx="1" class="fo"/>'
+    if high > low:
+        bar += (
+            f'<rect x="{low:.1f}" y="12.5" width="{high - low:.1f}" height="6" class="fn so dash"/>'
+        )
+    return bar
+
+
+def _bar(gbytes_per_s: float) -> float:
+    return min(float(gbytes_per_s) / LINKED_BARS_GBYTES_PER_S, 1) * BAR
+
+
+@register.filter
+def rdma_cell(row: Row) -> SafeString:
+    """yes, no, conditional or unknown: whether NICs reach GPU memory over RDMA."""
+    value, said = row["gpudirect_rdma"], evidence_of(row, "gpudirect_rdma")
+    if value is None:
+        return unknown()
+    html = marked(escape(wording.word("gpudirect_rdma", value)), said, after=True)
+    if said.get("disputed"):
+        html = f'<span class="dis">{html}</span>'
+    return safe(html)
+
+
+@register.filter
+def checked_cell(row: Row) -> SafeString:
+    """When the oldest interconnect fact of the row was checked."""
+    return checked(row["checked"])
+
+
+# The cells of a row: how each looks as a column and on a phone's card, its label there, its maker.
+CELLS: tuple[tuple[str, Any, Callable[[Row], str]], ...] = (
+    ("w3 o1", gettext_lazy("GPU"), gpu_cell),
+    ("n prc", "", price_cell),
+    ("n o3", gettext_lazy("NVLink domain"), domain_cell),
+    ("n o3", gettext_lazy("NVLink GB/s"), inside_cell),
+    ("w3 o2", gettext_lazy("Fabric"), fabric_cell),
+    ("n w3 o2", gettext_lazy("Gb/s per GPU"), per_gpu_cell),
+    ("w3 o1", gettext_lazy("Cliff"), cliff_cell),
+    ("o3", gettext_lazy("GPUDirect RDMA"), rdma_cell),
+    ("n w6 inl o4", gettext_lazy("Checked"), checked_cell),
+)
+
+
+@register.filter
+def offer_cells(row: Row) -> SafeString:
+    """All cells of a row at once: as template nodes they would cost twice the time."""
+    openings = _openings(get_language())
+    return safe(
+        "".join(
+            f"{opening}{cell(row)}</td>\n"
+            for opening, (_look, _label, cell) in zip(openings, CELLS, strict=True)
+        )
+    )
+
+
+@lru_cache
+def _openings(_language: str | None) -> tuple[str, ...]:
+    labels = [f' data-l="{escape(str(label))}"' if label else "" for _, label, _ in CELLS]
+    return tuple(
+        f'<td role="cell" class="{look}"{label}>'
+        for (look, _, _), label in zip(CELLS, labels, strict=True)
+    )
+
+
+# --- What other pages show of an offer ---------------------------------------------------------
+
+
+@register.filter
+def instance_href(row: Row) -> str:
+    """The page of a row's instance type. Built by hand: `reverse` 50 times costs a millisecond."""
+    return f"/instances/{quote(row['provider'])}/{quote(row['instance_type'])}/"
+
+
+@register.filter
+def gpu_short(slug: str | None) -> str:
+    """H100 for `h100-sxm5-80gb`: where the row says the rest."""
+    return wording.gpu(slug).split(" SXM")[0].removesuffix(" PCIe") if slug else gettext("GPU")
+
+
+@register.filter
+def fabric_word(row: Row) -> SafeString:
+    """The technology alone."""
+    if row["fabric"] is None:
+        return unknown()
+    name, generation = wording.word("fabric", row["fabric"]), row["fabric_generation"] or ""
+    return safe(escape(generation if generation.startswith(name) else f"{name} {generation}"))
+
+
+@register.filter
+def plain_price(offer: Row | None) -> SafeString:
+    """A price in a column of its own: its heading has the unit, another column its age."""
+    if offer is None:
+        return safe("")
+    if offer["usd_per_gpu_hour"] is None:
+        return safe(f'<span class="na">{_no_price(offer)}</span>')
+    return safe(dollars(offer["usd_per_gpu_hour"]))
