@@ -9,12 +9,11 @@ search of 175B) and llm-analysis (2,300 µs), measured on another machine: ratio
 
 import argparse
 import csv
-import math
 import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,7 +139,7 @@ def fit(directory: Path) -> None:
     """Kernel plateaus and link curves from microbenchmarks; multipliers from end-to-end rows."""
     fit_gemm(directory / "kernels" / "gemm_efficiency.csv")
     fit_links(directory / "nccl.csv")
-    fit_multipliers(directory / "train.csv")
+    fit_multipliers()
 
 
 def fit_gemm(path: Path) -> None:
@@ -202,21 +201,18 @@ def fit_curve(points: np.ndarray) -> tuple[float, float, float, float]:
     return floor, rate, ramp, float(np.median(np.abs(residual(p))))
 
 
-def fit_multipliers(path: Path) -> None:
-    """What each framework's multiplier would have to be for no bias on its fully stated rows."""
+def fit_multipliers() -> None:
+    """What each profile's multiplier would have to be for no bias on its rows."""
+    from bench.accuracy import refitted_multiplier, training_rows
     from scoring.constants import SOFTWARE
-    from scoring.measured import software_of
-    from scoring.validation import validate
+    from scoring.machines import software_of_row
 
-    errors: dict[str, list[float]] = defaultdict(list)
-    for row in validate(path)["rows"]:
-        name = software_of(row["framework"])
-        if not row["assumed"] or name in ("vendor", "megatron"):
-            errors[name].append(row["error"])
-    for name, values in sorted(errors.items()):
-        now = SOFTWARE[name].multiplier
-        wanted = now * math.exp(-statistics.median(values))
-        print(f"multiplier {name:20s} {now:.2f} → {wanted:.2f} ({len(values)} rows)")
+    rows: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for row in training_rows():
+        rows[software_of_row(row)].append(row)
+    for name, mine in sorted(rows.items()):
+        now, wanted = SOFTWARE[name].multiplier, refitted_multiplier(name, mine)
+        print(f"multiplier {name:20s} {now:.2f} → {wanted:.2f} ({len(mine)} rows)")
 
 
 if __name__ == "__main__":

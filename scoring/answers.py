@@ -1,11 +1,14 @@
 """The answers: an estimate of a job on a cluster, or why it does not fit; and what they cost."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scoring.constants import MODEL_VERSION
+from scoring.constants import INTERVAL, MODEL_VERSION
+from scoring.hardware import Cluster
 from scoring.layout import Layout
 from scoring.units import SECONDS_PER_HOUR
+from scoring.workload import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +154,17 @@ def usd_per_mtoken(usd_per_hour: float | None, tokens: float | None) -> float | 
 def usd_lost_to_waiting_per_hour(usd_per_hour: float | None, share: float) -> float | None:
     """Dollars an hour times the share of it that is exposed communication and bubble."""
     return None if usd_per_hour is None else usd_per_hour * share
+
+
+def interval_stratum(cluster: Cluster, job: Job) -> str:
+    """Whose residuals stand for a training answer: mixtures', or those of a GPU generation."""
+    if job.transformer.experts:
+        return "moe"
+    return INTERVAL.generations.get(cluster.gpu.family_name, "other")
+
+
+def residuals(cluster: Cluster, job: Job) -> Mapping[str, float]:
+    """p10 and p90 of ln(measured / predicted) for jobs of this kind on GPUs of this kind."""
+    if job.trains:
+        return INTERVAL.train[interval_stratum(cluster, job)]
+    return INTERVAL.decode if job.kind == "decode" else INTERVAL.custom

@@ -182,9 +182,10 @@ class Decode:
 class Interval:
     """p10 and p90 of the residuals, as natural logarithms, by kind of job."""
 
-    train: Mapping[str, float]
+    train: Mapping[str, Mapping[str, float]]  # by stratum: a generation of GPUs, or moe
     decode: Mapping[str, float]
     custom: Mapping[str, float]
+    generations: Mapping[str, str]  # kernel family → stratum
     unmeasured_factor: float
 
 

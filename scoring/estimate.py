@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.answers import DoesNotFit, Estimate
+from scoring.answers import DoesNotFit, Estimate, residuals
 from scoring.collectives import bus_bytes_per_s, fastest_algorithm
 from scoring.constants import INTERVAL
 from scoring.custom import custom_bytes_per_gpu, custom_step
@@ -348,7 +348,7 @@ def _interval(
     cluster: Cluster, job: Job, gpus: int, layout: Layout, seconds: float
 ) -> tuple[float, float]:
     """p10 and p90 of the step time: the model's residuals, and the reach of unknown facts. [s]"""
-    residual = {"decode": INTERVAL.decode, "custom": INTERVAL.custom}.get(job.kind, INTERVAL.train)
+    residual = residuals(cluster, job)
     factor = 1.0 if cluster.measured else INTERVAL.unmeasured_factor
     fast = _reading(cluster.optimistic, job, gpus, layout, seconds)
     slow = _reading(cluster.pessimistic, job, gpus, layout, seconds)

@@ -1,9 +1,10 @@
-"""The machine that a measured row names, in its own words, as a cluster of the model."""
+"""The machine and the software that a measured row names: a cluster and a profile of the model."""
 
 import math
 import re
 from collections.abc import Mapping
 
+from scoring.constants import SOFTWARE
 from scoring.fields import FieldError
 from scoring.gpus import gpus
 from scoring.hardware import Cluster
@@ -124,3 +125,23 @@ def _fabric(row: Mapping[str, str], node: int, count: int) -> dict[str, object]:
         "gpudirect": "no" if fabric in ("ethernet", "omni_path") else "yes",
         "sharp": "yes" if "sharp" in text else "no",
     }
+
+
+def software_of_row(row: Mapping[str, str]) -> str:
+    """The profile of a row: of its framework; of the round, the chip and the task in MLPerf."""
+    found = software_of(row.get("framework", ""))
+    mlperf = re.search(r"MLPerf v[0-9.]+", row.get("model_name", ""))
+    if not mlperf:
+        return found
+    if row["model_name"].startswith("BERT"):
+        return "bert"
+    return "rocm" if (gpu_slug(row) or "").startswith("mi3") else software_of(mlperf[0])
+
+
+def software_of(framework: str) -> str:
+    """The software profile of a framework's name: that of the longest prefix it has."""
+    lengths = {
+        name: max((len(p) for p in software.prefixes if framework.startswith(p)), default=-1)
+        for name, software in SOFTWARE.items()
+    }
+    return max(lengths, key=lambda name: lengths[name])

@@ -20,7 +20,7 @@ from scoring.decode import (
 )
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, divisors
-from scoring.machines import CannotPredict, gpu_slug, machine, number
+from scoring.machines import CannotPredict, machine, number, software_of_row
 from scoring.memory import training_memory
 from scoring.search import fastest_layouts
 from scoring.training import training_step
@@ -68,9 +68,7 @@ def _train(row: Mapping[str, str]) -> Prediction:
         raise CannotPredict("time to train: samples to converge are not stated")
     if metric not in (*RATES, "step_time_s"):
         raise CannotPredict(f"metric {metric} is not modelled")
-    count = int(number(row, "num_gpus") or 0)
-    if not count:
-        raise CannotPredict("GPU count not stated")
+    count = _gpus(row)
     cluster = machine(row)
     job, assumed = _training_job(row)
     layout, guessed = _training_layout(row, cluster, job, count)
@@ -96,6 +94,20 @@ def _recompute_levels(job: Job) -> tuple[float, ...]:
     return {"selective": (0.0, 1.0), "full": (0.0, 2.0), "block": (0.0,)}[
         SOFTWARE[job.software].recompute
     ]
+
+
+def training_question(row: Mapping[str, str]) -> tuple[Cluster, Job, Layout]:
+    """The cluster, the job and the layout that a training row is about."""
+    cluster = machine(row)
+    job, _ = _training_job(row)
+    return cluster, job, _training_layout(row, cluster, job, _gpus(row))[0]
+
+
+def _gpus(row: Mapping[str, str]) -> int:
+    count = int(number(row, "num_gpus") or 0)
+    if not count:
+        raise CannotPredict("GPU count not stated")
+    return count
 
 
 def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
@@ -148,7 +160,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     task = row.get("model_name", "") + row.get("extra", "")
     kind = "finetune_lora" if "lora" in task.lower() else "train"
     bert = row.get("model_name", "").startswith("BERT")
-    software = _software(row)
+    software = software_of_row(row)
     recompute, known = _recompute(row, software)
     seq_len = number(row, "seq_len")
     if not seq_len:
@@ -240,9 +252,7 @@ def _infer(row: Mapping[str, str]) -> Prediction:
     metric = row["metric_name"]
     if metric not in ("tpot_ms", "decode_tokens/s (batch 1)"):
         raise CannotPredict(f"metric {metric} is not modelled")
-    count = int(number(row, "num_gpus") or 0)
-    if not count:
-        raise CannotPredict("GPU count not stated")
+    count = _gpus(row)
     if re.match(r"q\d", row.get("precision", ""), re.IGNORECASE):
         raise CannotPredict("weight-only quantisation is not modelled")
     cluster = machine(row)
@@ -374,26 +384,6 @@ def _precision(row: Mapping[str, str]) -> tuple[str, bool]:
     if not text and "Megatron-Bridge" in row.get("framework", ""):
         return "fp8", False  # the column is blank where the page's table is of fp8 recipes
     return "bf16", bool(text)
-
-
-def _software(row: Mapping[str, str]) -> str:
-    """The profile of a row: of its framework; of the round, the chip and the task in MLPerf."""
-    found = software_of(row.get("framework", ""))
-    mlperf = re.search(r"MLPerf v[0-9.]+", row.get("model_name", ""))
-    if not mlperf:
-        return found
-    if row["model_name"].startswith("BERT"):
-        return "bert"
-    return "rocm" if (gpu_slug(row) or "").startswith("mi3") else software_of(mlperf[0])
-
-
-def software_of(framework: str) -> str:
-    """The software profile of a framework's name: that of the longest prefix it has."""
-    lengths = {
-        name: max((len(p) for p in software.prefixes if framework.startswith(p)), default=-1)
-        for name, software in SOFTWARE.items()
-    }
-    return max(lengths, key=lambda name: lengths[name])
 
 
 def _recompute(row: Mapping[str, str], software: str) -> tuple[str | None, bool]:
