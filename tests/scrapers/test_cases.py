@@ -1,6 +1,8 @@
 """Payloads that misled other tools, from the data at hand: the right prices come out."""
 
 import json
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,9 +10,10 @@ from recorded import parsed, shared
 
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
+from scrapers.normalise import Rate
 from scrapers.registry import PROVIDERS
 
-MODELS = {"reserved 1y": "reserved_1y", "reserved 3y": "reserved_3y"}
+MODELS = {"reserved 1y": "reserved_1y", "reserved 3y": "reserved_3y", "monthly": "reserved_1m"}
 
 
 def cases() -> list[dict[str, Any]]:
@@ -27,7 +30,7 @@ def test_prices_counts_and_memories_of_the_cases_at_hand():
         if not isinstance(expected, list):
             continue
         try:
-            result = parsed(case["provider"], case["input"])
+            result = parsed(case["provider"], case["input"], **_rates(case["input"]))
         except Unreadable:
             continue  # a case about requests or runs, not about one document
         lines = [offer_line(offer) for offer in result.offers]
@@ -37,6 +40,13 @@ def test_prices_counts_and_memories_of_the_cases_at_hand():
             assert lines == [], case["id"]
         read += 1
     assert read >= 10
+
+
+def _rates(said: object) -> dict[str, Rate]:
+    """The rate that a case names beside its payload."""
+    if not isinstance(said, dict) or "eur_usd" not in said:
+        return {}
+    return {"EUR": Rate(Decimal(str(said["eur_usd"])), date(2026, 11, 28))}
 
 
 def _is(line: dict[str, Any], offer: dict[str, Any]) -> bool:
@@ -50,6 +60,10 @@ def _is(line: dict[str, Any], offer: dict[str, Any]) -> bool:
         "country": lambda v: line["country"] == v,
         "instance": lambda v: line["instance_type"] == v,
         "region": lambda v: line["region"] == v,
+        "price_native": lambda v: float(line["native_amount"]) == pytest.approx(v, abs=1e-4),
+        "currency": lambda v: line["native_currency"] == v,
+        "provider": lambda v: line["provider"] == v,
+        "via": lambda v: line["via"] == v,
         "rdma": lambda v: (line["fabric"] == "infiniband") is v,
     }
     return line["price_model"] == model and all(
