@@ -5,6 +5,7 @@ import math
 import pytest
 
 from scoring import FieldError, Job, job, jobs
+from scoring.transformers import shape
 
 TINY = {"layers": 2, "hidden": 64, "heads": 4, "vocab": 100, "seq_len": 32, "global_batch": 8}
 
@@ -99,3 +100,38 @@ def test_words_of_measured_rows_are_understood():
     task = Job.from_fields({**TINY, "kind": "train", "precision": "MXFP8", "model_name": "tiny"})
     assert task.precision == "fp8"
     assert Job.from_fields({**TINY, "kind": "infer"}).kind == "decode"
+
+
+# Billions of weights as published, in the paper or on the card that each shape names.
+PUBLISHED_BILLIONS = {
+    "llama2-7b": 6.74,
+    "llama2-13b": 13.02,
+    "llama32-1b": 1.24,
+    "llama32-3b": 3.21,
+    "mistral-7b": 7.24,
+    "mixtral-8x7b": 46.7,
+    "mixtral-8x22b": 140.6,
+    "qwen25-7b": 7.62,
+    "qwen25-72b": 72.7,
+    "qwen3-8b": 8.19,
+    "qwen3-32b": 32.8,
+    "qwen3-235b-a22b": 235.1,
+    "gemma2-27b": 27.2,
+    "falcon-40b": 41.3,
+    "bloom-176b": 176.2,
+    "gpt-neox-20b": 20.6,
+    "gpt2-xl": 1.56,
+    "bert-large": 0.335,
+    "nemotron4-340b": 341.0,
+    "gpt-oss-20b": 20.9,
+    "gpt-oss-120b": 116.8,
+    "deepseek-v2": 235.7,
+    "deepseek-v3": 671.0,
+    "kimi-k2": 1026.0,
+    "llama3-405b": 405.9,
+}
+
+
+def test_shapes_have_as_many_weights_as_published():
+    for slug, billions in PUBLISHED_BILLIONS.items():
+        assert shape(slug).parameters / 1e9 == pytest.approx(billions, rel=0.01), slug
