@@ -47,6 +47,9 @@ REDIRECTS = {301, 302, 303, 307, 308}
 KEEPS_METHOD = {307, 308}
 
 
+Keep = Callable[[Iterator[bytes]], bytes]
+
+
 class FetchFailed(Exception):
     """An answer that could not be had, in one sentence."""
 
@@ -132,14 +135,21 @@ class Http:
     ) -> None:
         self._client.close()
 
-    def get(self, url: str, headers: Mapping[str, str] | None = None) -> Document:
+    def get(
+        self, url: str, headers: Mapping[str, str] | None = None, keep: Keep = b"".join
+    ) -> Document:
         """The answer to a GET.
+
+        Parameters
+        ----------
+        keep
+            What of a long answer is kept, from its pieces as they come: the rest is never held.
 
         Raises
         ------
         FetchFailed, TooLarge, TryLater
         """
-        return self._fetch("GET", url, headers or {}, None)
+        return self._fetch("GET", url, headers or {}, None, keep)
 
     def post_json(
         self, url: str, payload: object, headers: Mapping[str, str] | None = None
@@ -151,14 +161,19 @@ class Http:
         )
 
     def _fetch(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        keep: Keep = b"".join,
     ) -> Document:
         """Up to TRIES tries within the deadline, waiting longer each time, or as long as asked."""
         ends = min(time.monotonic() + self._deadline, self._ends)
         self._door.ends = ends
         for attempt in range(1, TRIES + 1):
             try:
-                return self._follow(method, httpx.URL(url), dict(headers), body)
+                return self._follow(method, httpx.URL(url), dict(headers), body, keep)
             except _Again as failure:
                 wait = _back_off(attempt) if failure.wait is None else failure.wait
                 if failure.wait is not None and wait > min(LONGEST_WAIT, ends - time.monotonic()):
@@ -171,12 +186,12 @@ class Http:
         raise AssertionError("unreachable")
 
     def _follow(
-        self, method: str, url: httpx.URL, headers: dict[str, str], body: bytes | None
+        self, method: str, url: httpx.URL, headers: dict[str, str], body: bytes | None, keep: Keep
     ) -> Document:
         """One try, over at most HOPS redirects; the caller's headers go to the first host only."""
         asked = url
         for _ in range(HOPS + 1):
-            answer = self._ask(method, url, headers, body)
+            answer = self._ask(method, url, headers, body, keep)
             if isinstance(answer, bytes):
                 return Document(str(asked), answer, datetime.now(UTC))
             status, target = answer.status_code, _target(url, answer)
@@ -188,7 +203,12 @@ class Http:
         raise FetchFailed(f"{asked.host} redirects more than {HOPS} times")
 
     def _ask(
-        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes | None
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        keep: Keep,
     ) -> bytes | httpx.Response:
         """The body of a 200, or the answer itself where it redirects."""
         self._keep_pace(url.host)
@@ -201,7 +221,7 @@ class Http:
                 if answer.status_code in REDIRECTS:
                     return answer
                 _check_status(url, answer)
-                return b"".join(_bounded(answer, self._size, self._door))
+                return keep(_bounded(answer, self._size, self._door))
             finally:
                 answer.close()
                 self._client.cookies.clear()
@@ -306,6 +326,28 @@ def _bounded(answer: httpx.Response, size: int, door: Door) -> Iterator[bytes]:
         if got > size:
             raise TooLarge(f"the answer is larger than {size // 2**20} MB")
         yield piece
+
+
+LONGEST_LINE = 2**16  # [B]
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a body that comes in pieces, with their ends; a last one without stands too.
+
+    Raises
+    ------
+    TooLarge
+        A line does not end.
+    """
+    rest = b""
+    for piece in pieces:
+        lines = (rest + piece).splitlines(keepends=True)
+        rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        if len(rest) > LONGEST_LINE:
+            raise TooLarge(f"a line is longer than {LONGEST_LINE // 2**10} KB")
+        yield from lines
+    if rest:
+        yield rest
 
 
 def _inflated(raw: Iterable[bytes]) -> Iterator[bytes]:

@@ -17,11 +17,13 @@ __all__ = [
     "Evidence",
     "Ignored",
     "Listing",
+    "MissingKey",
     "Parsed",
     "Price",
     "Provider",
     "Rejected",
     "Unreadable",
+    "key_of",
 ]
 
 HOUR = Decimal(1)
@@ -34,7 +36,8 @@ class Provider:
     """Who sells, and how often we look.
 
     `source` is the public address of the list itself, `credentials` the names of the environment
-    variables that `fetch` reads, `home` the country of its seat (ISO 3166).
+    variables that `fetch` reads, `home` the country of its seat (ISO 3166). `max_bytes` bounds one
+    answer, `deadline` [s] its coming, `budget` [s] that of all answers of one fetch.
     """
 
     slug: str
@@ -44,6 +47,27 @@ class Provider:
     refresh: timedelta
     credentials: tuple[str, ...] = ()
     home: str | None = None
+    max_bytes: int = 64 * 2**20
+    deadline: float = 120.0
+    budget: float = 480.0
+
+
+class MissingKey(Exception):
+    """A provider asks for a key, and its environment variable is empty: skipped, not failed."""
+
+
+def key_of(provider: Provider, environ: Mapping[str, str]) -> list[str]:
+    """The values of a provider's `credentials`, in their order.
+
+    Raises
+    ------
+    MissingKey
+    """
+    missing = [name for name in provider.credentials if not environ.get(name)]
+    if missing:
+        names = " and ".join(missing)
+        raise MissingKey(f"{provider.title} is skipped: it needs a key, and {names} is not set.")
+    return [environ[name] for name in provider.credentials]
 
 
 class _Unread:

@@ -26,7 +26,7 @@ from scrapers import leases
 from scrapers.fields import Unreadable
 from scrapers.http import FetchFailed, Http, TryLater, stand_ins_from
 from scrapers.leases import Held, Keeper
-from scrapers.listing import Document
+from scrapers.listing import Document, MissingKey
 from scrapers.normalise import Rate
 from scrapers.reading import ParserDied, Task, is_nothing, read
 from scrapers.registry import provider_module
@@ -200,8 +200,15 @@ def _fetch(slug: str, say: Say) -> Iterator[Document]:
     """The provider's answers, dated by the database's clock whatever ours says."""
     skew = _database_now() - datetime.now(UTC)
     off = abs(skew) > timedelta(seconds=2)
-    with Http(stand_ins=stand_ins_from(os.environ)) as http:
-        for number, document in enumerate(provider_module(slug).fetch(http), 1):
+    module = provider_module(slug)
+    own = module.PROVIDER
+    with Http(
+        stand_ins=stand_ins_from(os.environ),
+        size=own.max_bytes,
+        deadline=own.deadline,
+        budget=own.budget,
+    ) as http:
+        for number, document in enumerate(module.fetch(http), 1):
             say(f"fetched {number} {'answer' if number == 1 else 'answers'}")
             at = document.fetched_at + skew if off else document.fetched_at
             yield replace(document, fetched_at=at)
@@ -230,7 +237,8 @@ Outcome = list[Callable[[Held], None]]
 def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
     """However the block ends, the run says so, and the lease goes back by what it appended.
 
-    A program error is a failed run too, and is raised on: the log has the trace.
+    A provider without its key is skipped: unchanged, with the sentence. A program error is a failed
+    run too, and is raised on: the log has the trace.
     """
     outcome: Outcome = []
     after: Callable[[Held], None] = leases.failed if run.live else leases.give_back
@@ -244,6 +252,9 @@ def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
         finish(run, RunState.FAILED, _sentence(problem))
         seconds = problem.after
         after = lambda lease: leases.later(lease, seconds)  # noqa: E731
+    except MissingKey as problem:
+        finish(run, RunState.UNCHANGED, _sentence(problem))
+        after = leases.give_back
     except (FetchFailed, ParserDied) as problem:
         finish(run, RunState.FAILED, _sentence(problem))
     except Unreadable as problem:

@@ -11,7 +11,15 @@ import pytest
 from loopback import Answer, serve
 
 from scrapers.addresses import is_public
-from scrapers.http import FetchFailed, Http, TooLarge, TryLater, retry_after, stand_ins_from
+from scrapers.http import (
+    FetchFailed,
+    Http,
+    TooLarge,
+    TryLater,
+    lines_of,
+    retry_after,
+    stand_ins_from,
+)
 
 LIST = "https://provider.example/list"
 
@@ -377,3 +385,26 @@ def test_stand_ins_come_from_one_variable():
         "https://b": "http://c",
     }
     assert stand_ins_from({}) == {}
+
+
+# --- A long answer, kept in part --------------------------------------------------------------
+
+
+def test_only_what_is_kept_of_a_long_answer_is_held():
+    pieces = [b"a,1\nb", b",2\na,3\r\n", b"a,4"]
+    keep = lambda body: b"".join(line for line in lines_of(body) if line.startswith(b"a"))  # noqa: E731
+    with serve([Answer(pieces=pieces)]) as provider:
+        document = provider.http().get("https://provider.example/list", keep=keep)
+    assert document.body == b"a,1\na,3\r\na,4"
+
+
+def test_a_long_answer_is_bounded_all_the_same():
+    with serve([Answer(body=b"x\n" * 3 * 2**20)]) as provider:
+        http = provider.http(size=2**20)
+        with pytest.raises(TooLarge):
+            http.get("https://provider.example/list", keep=lambda body: b"".join(list(body)[:0]))
+
+
+def test_a_line_without_end_is_refused():
+    with pytest.raises(TooLarge, match="a line"):
+        list(lines_of([b"x" * 2**16, b"x"]))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -16,7 +17,7 @@ from catalog.invariants import broken
 from catalog.models import Lease, Offer, Price, Provider, RawPayload, RunState, ScrapeRun
 from scrapers import leases, reading, runs
 from scrapers.http import Http
-from scrapers.listing import Document
+from scrapers.listing import Document, key_of
 from scrapers.registry import PROVIDERS
 from tests.scrapers.loopback import Answer, serve
 from tests.scrapers.vast_page import ORIGIN, bundle, page
@@ -303,3 +304,25 @@ def test_without_a_network_the_run_fails_with_the_reason(
     assert (failed["code"], failed["state"]) == (1, "failed")
     assert "console.vast.ai" in failed["reason"]
     assert Offer.objects.listed().count() == 20
+
+
+def test_a_provider_without_its_key_is_skipped_and_says_so(
+    command: Scrape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "provider_module", lambda _slug: Keyless)
+    skipped = command()
+    assert (skipped["code"], skipped["state"]) == (0, "unchanged")
+    assert skipped["reason"] == "Vast.ai is skipped: it needs a key, and VAST_KEY is not set."
+    assert Lease.objects.get(provider="vast").failures == 0
+
+
+class Keyless:
+    """A provider that asks for a key."""
+
+    PROVIDER = replace(PROVIDERS["vast"], credentials=("VAST_KEY",))
+
+    @classmethod
+    def fetch(cls, _http: Http) -> Iterator[Document]:
+        """Looks for its key first."""
+        key_of(cls.PROVIDER, {})
+        yield from ()
