@@ -87,6 +87,8 @@ class FabricConstants:
     efficiency: float
     hop_us: float
     ramp_us: float
+    first_node_gbits: float = 0.0  # nodes of at most this rate have its first generation of cards
+    first_hop_us: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

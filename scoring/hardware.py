@@ -139,7 +139,10 @@ class Cluster:
     def hop_s(self) -> float:
         """Latency of one step between nodes. [s]"""
         bounce = 0.0 if self.gpudirect or self.fabric == "ethernet" else NETWORK.host_bounce_us
-        return (self.fabric_link.hop_us + bounce) * MICRO
+        node = self.nic_bytes_per_s * self.gpu_count * BITS_PER_BYTE / GIGA
+        link = self.fabric_link
+        hop = link.first_hop_us if node <= link.first_node_gbits else link.hop_us
+        return (hop + bounce) * MICRO
 
     @property
     def unknown(self) -> bool:
