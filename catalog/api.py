@@ -22,12 +22,11 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from catalog import estimates, instances, offers, schema
+from catalog import estimates, fabric_list, instances, offers, schema
 from catalog.filters import BadQuery, Format, OfferQuery, parse
 from catalog.ledger import plain
 from catalog.models import (
     CatalogVersion,
-    Fabric,
     Fact,
     Gpu,
     InstanceType,
@@ -36,7 +35,6 @@ from catalog.models import (
 )
 from catalog.quality import quality
 from catalog.serializers import (
-    FabricSerializer,
     FactSerializer,
     GpuSerializer,
     InstanceTypeSerializer,
@@ -209,12 +207,27 @@ class Providers(Known):
     narrows: ClassVar = {"country": "country"}
 
 
-class Fabrics(Known):
-    """`GET fabrics/`: which types can be reserved together on one network."""
+class Fabrics(APIView):
+    """`GET fabrics/`: N GPUs on one fabric, of at least such a speed, in such a place."""
 
-    queryset = Fabric.objects.prefetch_related("instance_types")
-    serializer_class = FabricSerializer
-    narrows: ClassVar = {"provider": "provider_id", "technology": "technology", "region": "region"}
+    @extend_schema(**schema.FABRICS)
+    def get(self, request: Request) -> HttpResponse:
+        """List fabrics: types that can be reserved together on one network.
+
+        An unknown size or speed satisfies no filter; `left_out` counts the fabrics that one kept
+        out. Same region is not same fabric: `how` says what puts instances on one.
+        """
+        query = fabric_list.parse(request.query_params)
+        found = fabric_list.find(query)
+        at = _address(request)
+        said: dict[str, Any] = {
+            "next": found.next and f"{at}&cursor={found.next}",
+            "previous": found.previous and f"{at}&cursor={found.previous}",
+            "left_out": found.left_out,
+            "left_out_by": found.left_out_by,
+            "results": found.rows,
+        }
+        return _json(said | ({"count": found.count} if query.count else {}))
 
 
 class Facts(Known):

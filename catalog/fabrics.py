@@ -2,12 +2,15 @@
 
 The rule ("one network"): a type whose provider says how several of its instances are joined
 (`multi_node`, `same_fabric` or `max_gpus_on_one_fabric`) over a fabric with RDMA or GPUDirect
-stands on a fabric; types of one provider of which the same is said, in technology, generation,
-speed, size and means, stand on the same one. A statement whose scope is a region makes a fabric of
-that region.
+stands on a fabric. Types of one provider and one GPU of which the same is said, in technology,
+generation, speed, size and means, stand on the same one: a cluster is ordered of one GPU, and that
+two GPUs share a network is not said by their speeds being equal. A type whose GPU is not known
+stands alone. A statement whose scope is a region makes a fabric of that region. What is said of an
+NVLink domain (a rack, an UltraServer, a ComputeDomain) is not said of the fabric between domains.
 """
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +21,8 @@ from catalog.records import FabricKind, MultiNode
 
 RULE = "rule: one network (catalog.fabrics)"
 LIMITS = ("max_gpus_on_one_fabric", "multi_node", "same_fabric")
+ALTERNATIVE = "; or: "  # between several ways of which each is enough
+INSIDE_A_DOMAIN = re.compile(r"NVLink|UltraServer|ComputeDomain|gpu_memory_fabric_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,15 @@ class Network:
     gbits_per_s_per_gpu: float | None
     max_gpus: int | None
     how: str | None
+    multi_node: str | None
+    gpu: str | None
+    alone: str | None = None  # the type's name, where its GPU is not known
     region: str | None = None
 
     @property
     def slug(self) -> str:
         """The same for the same network, and not for another."""
-        words = (self.provider, self.region, self.technology, self.generation)
+        words = (self.provider, self.region, self.technology, self.generation, self.gpu)
         name = "-".join(word.lower().replace(" ", "-") for word in words if word)
         tail = hashlib.blake2b(repr(self).encode(), digest_size=3).hexdigest()
         return f"{name[:180]}-{tail}"
@@ -63,20 +71,31 @@ def networks(kind: InstanceType, regions: Collection[str]) -> Iterator[Network]:
         generation=kind.fabric_generation,
         gbits_per_s_per_gpu=kind.fabric_gbits_per_s_per_gpu,
         max_gpus=kind.max_gpus_on_one_fabric,
-        how=kind.same_fabric or kind.multi_node,
+        how=between_domains(kind.same_fabric),
+        multi_node=kind.multi_node,
+        gpu=kind.gpu_id,
+        alone=None if kind.gpu_id else kind.name,
     )
     joined = kind.multi_node != MultiNode.NO
-    if joined and (everywhere.how or everywhere.max_gpus):
+    if joined and (everywhere.how or everywhere.multi_node or everywhere.max_gpus):
         yield everywhere
     for region, attribute, value in _scoped(kind):
         if region in regions:
             yield _in(everywhere, region, attribute, value)
 
 
+def between_domains(same_fabric: str | None) -> str | None:
+    """Of the ways to be placed together, those that speak of the fabric and not of NVLink."""
+    ways = (same_fabric or "").split(ALTERNATIVE)
+    return ALTERNATIVE.join(way for way in ways if not INSIDE_A_DOMAIN.search(way)) or None
+
+
 def _in(network: Network, region: str, attribute: str, value: object) -> Network:
     if attribute == "max_gpus_on_one_fabric":
         return replace(network, region=region, max_gpus=int(str(value)))
-    return replace(network, region=region, how=str(value))
+    if attribute == "multi_node":
+        return replace(network, region=region, multi_node=str(value))
+    return replace(network, region=region, how=between_domains(str(value)))
 
 
 def _scoped(kind: InstanceType) -> Iterator[tuple[str, str, object]]:
@@ -93,11 +112,13 @@ def _store(network: Network, kinds: Iterable[InstanceType]) -> str:
         defaults={
             "provider_id": network.provider,
             "region": network.region,
+            "gpu": network.gpu,
             "technology": network.technology,
             "generation": network.generation,
             "gbits_per_s_per_gpu": network.gbits_per_s_per_gpu,
             "max_gpus": network.max_gpus,
             "how": network.how,
+            "multi_node": network.multi_node,
             "source": _sources(kinds),
             "checked": min((k.checked for k in kinds if k.checked), default=date.min),
         },

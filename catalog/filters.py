@@ -285,7 +285,7 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
     BadQuery
         Naming every parameter that is unknown, repeated or not of its form.
     """
-    reading = _Reading(query)
+    reading = Reading(query)
     filters = {name: value for name in FILTERS if (value := reading.filter(name)) is not None}
     asked = OfferQuery(
         filters=filters,
@@ -313,7 +313,7 @@ def words_of_a_cursor(text: str) -> str:
     return text
 
 
-class _Reading:
+class Reading:
     """One pass over a query string that collects everything that is wrong with it."""
 
     def __init__(self, query: QueryDict) -> None:

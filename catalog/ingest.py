@@ -155,7 +155,7 @@ def _learn(cursor: CursorWrapper, said: dict[str, list[Fact]], run: UUID | None)
     if run is None:  # the rules and the GPUs' datasheets may be others than at the last load
         touched |= everything_said(cursor)
     changed = respec(cursor, touched)
-    if changed:
+    if changed or run is None:
         fabrics.rebuild({subject.partition("/")[0] for subject in touched})
     return changed
 

@@ -6,7 +6,9 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
+from catalog.fabric_list import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.filters import (
+    CONTINENTS,
     FACETS,
     FILTERS,
     LARGEST_PAGE,
@@ -164,6 +166,45 @@ OFFERS: Json = {
         **FAILED,
     },
 }
+_WORDS: Json = {"type": "string"}
+_COUNT: Json = {"type": "integer"}
+FABRIC_PAGE: Json = {
+    "type": "object",
+    "required": ["results", "next", "previous", "left_out", "left_out_by"],
+    "properties": {
+        "results": {"type": "array", "items": {"type": "object"}},
+        "next": {"type": ["string", "null"]},
+        "previous": {"type": ["string", "null"]},
+        "count": _COUNT,
+        "left_out": _COUNT,
+        "left_out_by": {"type": "object", "additionalProperties": _COUNT},
+    },
+}
+FABRICS: Json = {
+    "operation_id": "fabrics",
+    "parameters": [
+        _parameter("provider", _WORDS, "Provider: any of", many=True),
+        _parameter("gpu", _WORDS, "GPU: any of", many=True),
+        _parameter("gpus_min", {"type": "integer", "minimum": 1}, "GPUs on one fabric"),
+        _parameter("fabric_gbits_per_s_per_gpu_min", {"type": "number"}, "Gb/s per GPU, one way"),
+        _parameter("technology", {"type": "string", "enum": [str(k) for k in FabricKind]},
+                   "Fabric: any of", many=True),
+        _parameter("infiniband", {"type": "boolean"}, "InfiniBand, or anything else"),
+        _parameter("region", _WORDS, "A type of it is on offer there", many=True),
+        _parameter("country", _WORDS, "The same, by country", many=True),
+        _parameter("continent", {"type": "string", "enum": list(CONTINENTS)},
+                   "The same, by continent", many=True),
+        _parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
+                   "Let fabrics through of which this is unknown; each row names it", many=True),
+        _parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
+        _parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
+        _parameter("count", {"type": "boolean"}, "Count the whole list"),
+    ],
+    "responses": {
+        (200, "application/json"): OpenApiResponse(FABRIC_PAGE, "Some fabrics, lowest price first"),
+        **FAILED,
+    },
+}  # fmt: skip
 ESTIMATE_REQUEST: Json = {
     "type": "object",
     "required": ["workload"],

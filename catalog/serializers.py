@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from catalog.models import Fabric, Fact, Gpu, InstanceType, Price, Provider
+from catalog.models import Fact, Gpu, InstanceType, Price, Provider
 
 
 class InstanceTypeSerializer(serializers.ModelSerializer[InstanceType]):
@@ -31,19 +31,6 @@ class ProviderSerializer(serializers.ModelSerializer[Provider]):
     class Meta:
         model = Provider
         exclude = ("credentials", "published_run")
-
-
-class FabricSerializer(serializers.ModelSerializer[Fabric]):
-    """A network, and the types that can be reserved together on it."""
-
-    provider = serializers.CharField(source="provider_id")
-    instance_types: serializers.SlugRelatedField[InstanceType] = serializers.SlugRelatedField(
-        "name", many=True, read_only=True
-    )
-
-    class Meta:
-        model = Fabric
-        fields = "__all__"
 
 
 class FactSerializer(serializers.ModelSerializer[Fact]):

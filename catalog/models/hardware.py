@@ -135,11 +135,13 @@ class Fabric(models.Model):
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="fabrics")
     slug = models.CharField(max_length=200, primary_key=True)
     region = models.CharField(max_length=120, null=True, blank=True)  # null: wherever it is sold
+    gpu = models.CharField(max_length=64, null=True, blank=True)  # of all its types
     technology = models.CharField(max_length=24)
     generation = models.CharField(max_length=400, null=True, blank=True)
     gbits_per_s_per_gpu = models.FloatField(null=True, blank=True)
     max_gpus = models.IntegerField(null=True, blank=True)
     how = models.CharField(max_length=400, null=True, blank=True)
+    multi_node = models.CharField(max_length=12, null=True, blank=True)
     source = models.CharField(max_length=1000)
     checked = models.DateField()
     instance_types = models.ManyToManyField(InstanceType, related_name="fabrics")
@@ -147,6 +149,7 @@ class Fabric(models.Model):
     class Meta:
         constraints = [
             one_of("fabric", "technology", records.FabricKind),
+            one_of("fabric", "multi_node", records.MultiNode),
             *positive("fabric", "gbits_per_s_per_gpu", "max_gpus"),
         ]
 

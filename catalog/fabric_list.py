@@ -1,0 +1,448 @@
+"""Lists of fabrics: "N GPUs of type X on one fabric of at least S Gb/s per GPU in region R".
+
+One reading of the query string for the page and the API. Fabrics are few, so all are read (three
+queries) and the question is put to each in Python, in three values: yes, no, and None, unknown. A
+fabric is listed where every answer is yes; `include_unknown` lets an unknown pass, and the row
+names it; a fabric that an unknown alone kept out is counted. That a type is on offer in a region
+is no promise that all of them are on one fabric there: the provider's own way of placing says that.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.core import signing
+from django.db import connection
+from django.http import QueryDict
+
+from catalog import placement
+from catalog.filters import (
+    CONTINENTS,
+    PAGE_SIZE,
+    BadQuery,
+    Reading,
+    gpu,
+    number,
+    one_of,
+    slug,
+    truth,
+    words_of_a_cursor,
+)
+from catalog.models import Fabric, InstanceType
+from catalog.records import Basis, FabricKind
+
+# What may be unknown of a fabric, and the filter that asks for it.
+UNKNOWABLE = {
+    "gpu": "gpu",
+    "gpus_min": "gpus_min",
+    "max_gpus": "gpus_min",
+    "fabric_gbits_per_s_per_gpu_min": "fabric_gbits_per_s_per_gpu_min",
+    "fabric_gbits_per_s_per_gpu": "fabric_gbits_per_s_per_gpu_min",
+    "gbits_per_s_per_gpu": "fabric_gbits_per_s_per_gpu_min",
+    "region": "region",
+    "country": "country",
+    "continent": "continent",
+}
+PLACE = ("region", "country", "continent")
+Answer = bool | None
+Key = tuple[bool, bool, bool, Decimal, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FabricQuery:
+    """A checked question; empty where nothing is asked."""
+
+    gpu: tuple[str, ...] = ()
+    technology: tuple[str, ...] = ()
+    provider: tuple[str, ...] = ()
+    region: tuple[str, ...] = ()
+    country: tuple[str, ...] = ()
+    continent: tuple[str, ...] = ()
+    infiniband: bool | None = None
+    gpus_min: int | None = None
+    fabric_gbits_per_s_per_gpu_min: Decimal | None = None
+    include_unknown: frozenset[str] = frozenset()  # names of filters
+    page_size: int = PAGE_SIZE
+    cursor: str = ""
+    count: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What makes two pages pages of one list."""
+        asked = {name: getattr(self, name) for name in FILTERS}
+        return f"fabrics {asked} {sorted(self.include_unknown)}"
+
+
+FILTERS = (
+    "provider", "gpu", "gpus_min", "fabric_gbits_per_s_per_gpu_min", "technology", "infiniband",
+    *PLACE,
+)  # fmt: skip
+
+
+def parse(query: QueryDict) -> FabricQuery:
+    """The query string as a checked question.
+
+    Raises
+    ------
+    BadQuery
+        Naming every parameter that is unknown, repeated or not of its form.
+    """
+    reading = Reading(query)
+    speed = reading.one("fabric_gbits_per_s_per_gpu_min", number)
+    asked = FabricQuery(
+        gpu=reading.many("gpu", gpu),
+        technology=reading.many("technology", one_of(FabricKind)),
+        provider=reading.many("provider", slug),
+        region=reading.many("region", slug),
+        country=reading.many("country", slug),
+        continent=reading.many("continent", one_of(CONTINENTS)),
+        infiniband=reading.one("infiniband", truth),
+        gpus_min=reading.one("gpus_min", whole),
+        fabric_gbits_per_s_per_gpu_min=None if speed is None else Decimal(speed),
+        include_unknown=frozenset(
+            UNKNOWABLE[name] for name in reading.many("include_unknown", one_of(UNKNOWABLE))
+        ),
+        page_size=reading.page_size(),
+        cursor=reading.one("cursor", words_of_a_cursor) or "",
+        count=reading.one("count", truth) or False,
+    )
+    reading.finish(())
+    return asked
+
+
+def whole(text: str) -> int:
+    """A number of GPUs."""
+    if not re.fullmatch(r"[1-9]\d{0,6}", text, re.ASCII):
+        raise ValueError("must be a whole number from 1 to 9999999.")
+    return int(text)
+
+
+# --- What is there ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a type is on offer, and its lowest on-demand price there, if one is published."""
+
+    instance_type: str | None = None
+    region: str | None = None
+    country: str | None = None
+    continent: str | None = None
+    usd_per_gpu_hour: Decimal | None = None
+    collected_at: datetime | None = None
+    stale: bool = False
+    outdated: bool = False
+
+    @property
+    def by_price(self) -> tuple[bool, bool, Decimal]:
+        """What is not published last, what is too old to be called lowest after all fresher."""
+        price = self.usd_per_gpu_hour
+        return price is None, self.outdated, price or Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A fabric with its types, the largest first, and the places where they are on offer."""
+
+    fabric: Fabric
+    types: Sequence[InstanceType]
+    places: Sequence[Place]
+
+    @property
+    def largest_instance(self) -> float:
+        """GPUs of the largest type on it."""
+        return max((kind.gpu_count or 0 for kind in self.types), default=0)
+
+    @property
+    def demonstrated(self) -> int | None:
+        """GPUs of the largest run that somebody measured on it; None where nobody did."""
+        runs = (
+            int(claim["value"])
+            for kind in self.types
+            for claim in kind.evidence.get("max_gpus_on_one_fabric", {}).get("claims", ())
+            if claim["basis"] == Basis.MEASURED and claim["value"] is not None
+        )
+        return max(runs, default=None)
+
+
+_PLACES = """
+select distinct on (instance_type_id, region, country, continent)
+    instance_type_id, instance_type, region, country, continent,
+    case when price_model = 'on_demand' then trim_scale(usd_per_gpu_hour) end,
+    collected_at, stale, outdated
+from offer_listing where instance_type_id = any(%s)
+order by instance_type_id, region, country, continent, price_model <> 'on_demand',
+    usd_per_gpu_hour is null, outdated, usd_per_gpu_hour, offer_id
+"""
+
+
+def everything() -> list[Standing]:
+    """Every fabric of the catalog."""
+    fabrics = Fabric.objects.select_related("provider").prefetch_related("instance_types")
+    found = [(fabric, list(fabric.instance_types.all())) for fabric in fabrics.order_by("slug")]
+    places = _places({kind.pk for _, kinds in found for kind in kinds})
+    return [
+        Standing(
+            fabric,
+            sorted(kinds, key=lambda kind: (-(kind.gpu_count or 0), kind.name)),
+            list(_at(fabric, [place for kind in kinds for place in places[kind.pk]])),
+        )
+        for fabric, kinds in found
+    ]
+
+
+def _places(types: Iterable[int]) -> dict[int, list[Place]]:
+    found: dict[int, list[Place]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, [sorted(types)])
+        for kind, *columns in cursor.fetchall():
+            found[kind].append(Place(*columns))
+    return found
+
+
+def _at(fabric: Fabric, places: Iterable[Place]) -> Iterator[Place]:
+    """The places of a fabric: of one that is spoken of in a region, only those there."""
+    if fabric.region is None:
+        yield from places
+        return
+    there = [place for place in places if place.region == fabric.region]
+    yield from there or [Place(region=fabric.region)]
+
+
+# --- The question -----------------------------------------------------------------------------
+
+
+def both(answers: Iterable[Answer]) -> Answer:
+    """All of them: no where one is no, else unknown where one is unknown."""
+    answers = set(answers)
+    return False if False in answers else None if None in answers else True
+
+
+def either(answers: Iterable[Answer]) -> Answer:
+    """One of them: yes where one is yes; of none nothing is known."""
+    answers = set(answers)
+    return True if True in answers else None if None in answers or not answers else False
+
+
+def among(value: str | None, wanted: Sequence[str]) -> Answer:
+    """Whether a value is one of those wanted; yes where nothing is."""
+    return True if not wanted else None if value is None else value in wanted
+
+
+def answers(standing: Standing, query: FabricQuery) -> dict[str, Answer]:
+    """What is known of a fabric, for each filter that is given."""
+    fabric = standing.fabric
+    speed, least = fabric.gbits_per_s_per_gpu, query.fabric_gbits_per_s_per_gpu_min
+    said: dict[str, Answer] = {
+        "provider": among(fabric.provider_id, query.provider),
+        "gpu": of_gpu(standing, query.gpu),
+        "technology": among(fabric.technology, query.technology),
+    }
+    if query.infiniband is not None:
+        said["infiniband"] = (fabric.technology == FabricKind.INFINIBAND) == query.infiniband
+    if query.gpus_min is not None:
+        said["gpus_min"] = large_enough(standing, query.gpus_min)
+    if least is not None:
+        said["fabric_gbits_per_s_per_gpu_min"] = None if speed is None else speed >= least
+    if where := next((name for name in PLACE if getattr(query, name)), None):
+        said[where] = either(_there(place, query) for place in standing.places)
+    return said
+
+
+def large_enough(standing: Standing, gpus: int) -> Answer:
+    """Whether it joins so many; what one instance holds needs no fabric.
+
+    Where nobody says how many, a run that somebody measured shows that so many can be had.
+    """
+    if gpus <= standing.largest_instance:
+        return True
+    most = standing.fabric.max_gpus
+    if most is not None:
+        return gpus <= most
+    return True if gpus <= (standing.demonstrated or 0) else None
+
+
+def of_gpu(standing: Standing, wanted: Sequence[str]) -> Answer:
+    """Whether its types have one of these GPUs; no where none of their candidates is."""
+    candidates = {slug for kind in standing.types for slug in kind.gpu_candidates}
+    if standing.fabric.gpu is None and candidates and wanted:
+        return None if candidates & set(wanted) else False
+    return among(standing.fabric.gpu, wanted)
+
+
+def _there(place: Place, query: FabricQuery) -> Answer:
+    return both(among(getattr(place, name), getattr(query, name)) for name in PLACE)
+
+
+def _lets_through(query: FabricQuery, name: str) -> bool:
+    """Whether an unknown passes this filter: a place is asked for by any of its three names."""
+    names = set(PLACE) if name in PLACE else {name}
+    return not names.isdisjoint(query.include_unknown)
+
+
+# --- The answer -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of fabrics, and what an unknown kept out of the list."""
+
+    rows: list[dict[str, Any]]
+    count: int
+    next: str | None = None
+    previous: str | None = None
+    left_out: int = 0
+    left_out_by: Mapping[str, int] = field(default_factory=dict)
+
+
+def find(query: FabricQuery) -> Found:
+    """The fabrics that answer the question, the lowest price first; let in by an unknown, last.
+
+    Raises
+    ------
+    BadQuery
+        Where the cursor was not given out for this very list.
+    """
+    listed: list[tuple[Key, dict[str, Any]]] = []
+    left_out: dict[str, int] = defaultdict(int)
+    total = 0
+    for standing in everything():
+        said = answers(standing, query)
+        unknown = [name for name, answer in said.items() if answer is None]
+        if False in said.values():
+            continue
+        if kept_out := [name for name in unknown if not _lets_through(query, name)]:
+            total += 1
+            for name in kept_out:
+                left_out[name] += 1
+            continue
+        listed.append(_keyed(standing, query, unknown))
+    return _page(query, sorted(listed, key=lambda pair: pair[0]), total, dict(left_out))
+
+
+def _page(
+    query: FabricQuery,
+    listed: Sequence[tuple[Key, dict[str, Any]]],
+    left_out: int,
+    left_out_by: Mapping[str, int],
+) -> Found:
+    """The rows after the cursor, or before it."""
+    keys = [key for key, _ in listed]
+    start, end = 0, query.page_size
+    if query.cursor:
+        at, backward = _read_cursor(query)
+        end = bisect_left(keys, at) if backward else bisect_right(keys, at) + query.page_size
+        start = max(end - query.page_size, 0)
+    shown = listed[start:end]
+    return Found(
+        rows=[row for _, row in shown],
+        count=len(listed),
+        next=_cursor(query, shown[-1][0]) if shown and end < len(listed) else None,
+        previous=_cursor(query, shown[0][0], backward=True) if shown and start else None,
+        left_out=left_out,
+        left_out_by=left_out_by,
+    )
+
+
+def _cursor(query: FabricQuery, key: Key, *, backward: bool = False) -> str:
+    *flags, price, name = key
+    return signing.dumps([*flags, str(price), name, backward], salt=query.identity, compress=True)
+
+
+def _read_cursor(query: FabricQuery) -> tuple[Key, bool]:
+    try:
+        unsure, unpriced, old, price, name, back = signing.loads(query.cursor, salt=query.identity)
+    except signing.BadSignature:
+        message = "is not a cursor of this list: take it from `next` of the same query."
+        raise BadQuery({"cursor": [message]}) from None
+    return (unsure, unpriced, old, Decimal(price), name), back
+
+
+def _keyed(
+    standing: Standing, query: FabricQuery, unknown: list[str]
+) -> tuple[Key, dict[str, Any]]:
+    lowest = min(_asked_for(standing, query), key=lambda place: place.by_price, default=Place())
+    key = (bool(unknown), *lowest.by_price, standing.fabric.slug)
+    return key, _row(standing, query, unknown, lowest)
+
+
+def _asked_for(standing: Standing, query: FabricQuery) -> list[Place]:
+    """The places that were asked for; those of an unknown region where there is no other."""
+    said = [(place, _there(place, query)) for place in standing.places]
+    known = [place for place, answer in said if answer]
+    return known or [place for place, answer in said if answer is None]
+
+
+def _row(
+    standing: Standing, query: FabricQuery, unknown: list[str], lowest: Place
+) -> dict[str, Any]:
+    fabric = standing.fabric
+    kinds = [_type(kind, query.gpus_min) for kind in standing.types]
+    return {
+        "slug": fabric.slug,
+        "provider": fabric.provider_id,
+        "provider_title": fabric.provider.title,
+        "region": fabric.region,
+        "regions": sorted({place.region for place in standing.places if place.region}),
+        "technology": fabric.technology,
+        "generation": fabric.generation,
+        "gpu": fabric.gpu,
+        "gbits_per_s_per_gpu": fabric.gbits_per_s_per_gpu,
+        "max_gpus": fabric.max_gpus,
+        "demonstrated_gpus": standing.demonstrated,
+        "multi_node": fabric.multi_node,
+        "how": fabric.how,
+        "instance_types": kinds,
+        "nodes": kinds[0]["nodes"] if kinds else None,
+        "gangs": kinds[0]["gangs"] if kinds else None,
+        "lowest_on_demand": _price(lowest),
+        "disputed": sorted({name for kind in standing.types for name in kind.disputed}),
+        "unknown": unknown,
+        "source": fabric.source,
+        "checked": fabric.checked.isoformat(),
+    }
+
+
+def _type(kind: InstanceType, gpus: int | None) -> dict[str, Any]:
+    """A type, and for a number of GPUs the instances that hold them and how racks take these."""
+    nodes = placement.nodes(gpus, kind.gpu_count) if gpus and kind.gpu_count else None
+    trays = guaranteed_trays(kind)
+    return {
+        "instance_type": kind.name,
+        "gpu": kind.gpu_id,
+        "gpu_count": kind.gpu_count,
+        "guaranteed_trays": trays,
+        "nodes": nodes,
+        "gangs": placement.gangs(nodes, trays) if nodes and trays else None,
+    }
+
+
+def guaranteed_trays(kind: InstanceType) -> int | None:
+    """Instances that one NVLink domain is guaranteed to hold; None where nobody guarantees any."""
+    guaranteed, domain, each = (
+        kind.scale_up_domain_guaranteed_gpus, kind.scale_up_domain_gpus, kind.gpu_count,
+    )  # fmt: skip
+    if not guaranteed or not each or (domain is not None and domain <= each):
+        return None
+    return int(guaranteed // each) or None
+
+
+def _price(lowest: Place) -> dict[str, Any] | None:
+    """The lowest on-demand price, where it is, and how old; None where none is published."""
+    if lowest.usd_per_gpu_hour is None or lowest.collected_at is None:
+        return None
+    return {
+        "usd_per_gpu_hour": lowest.usd_per_gpu_hour,
+        "instance_type": lowest.instance_type,
+        "region": lowest.region,
+        "country": lowest.country,
+        "collected_at": lowest.collected_at.isoformat(),
+        "age_days": max((datetime.now(UTC) - lowest.collected_at).days, 0),
+        "stale": lowest.stale,
+        "outdated": lowest.outdated,
+    }
