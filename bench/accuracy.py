@@ -111,6 +111,7 @@ def report_training() -> float:
         f"  left out, all rows: median {median(sizes):.1%}, p90 {np.quantile(sizes, 0.9):.1%}; "
         f"median over sources {median(medians):.1%}"
     )
+    report_distinct(rows, seen)
     print("  p10 and p90 of ln(measured / predicted) of sources left out, for [interval.train]:")
     for stratum, part in sorted(_by(rows, _stratum).items()):
         low, high = np.quantile([-unseen[id(r)] for r in part], [0.1, 0.9])
@@ -119,6 +120,19 @@ def report_training() -> float:
     report_scaling(rows)
     report_memory(rows)
     return float(median(sizes))
+
+
+def report_distinct(rows: list[Row], seen: Mapping[int, float]) -> None:
+    """The error in which a configuration that was published several times counts once."""
+    columns = ("model_name", "layers", "hidden", "seq_len", "global_batch", "num_gpus", "gpu_model")
+    columns += ("micro_batch", "tp", "pp", "dp", "cp", "ep", "vp", "fsdp_zero_stage", "precision")
+    columns += ("activation_recompute", "heads", "metric_name")
+    parts = _by(rows, lambda r: tuple(r[c] for c in columns)).values()
+    sizes = [abs(fmean(seen[id(r)] for r in part)) for part in parts]
+    print(
+        f"  in sample, {len(sizes)} distinct configurations: median {median(sizes):.1%}, "
+        f"p90 {np.quantile(sizes, 0.9):.1%}"
+    )
 
 
 def training_rows() -> list[Row]:

@@ -229,11 +229,15 @@ def logits_time(cluster: Cluster, job: Job, layout: Layout) -> Value:
 
 
 def optimizer_time(cluster: Cluster, job: Job, layout: Layout) -> Value:
-    """One Adam step over the shard of a GPU: bytes over memory rate. [s]"""
+    """One Adam step over the shard of a GPU, and what the host does between steps. [s]
+
+    Bytes over memory rate; then norms are waited for, graphs end and begin, a batch is fetched.
+    """
     dense, experts = local_parameters(job, layout)
     sharded = layout.zero_stage >= 1
     shard = dense / where(sharded, zero_ranks(layout, layout.shard_ranks), 1.0) + experts / where(
         sharded, zero_ranks(layout, layout.expert_shard_ranks), 1.0
     )
     rate = cluster.gpu.memory_bytes_per_s * KERNELS.optimizer_memory_efficiency
-    return TRAINING.optimizer_bytes * shard * trainable_share(job) / rate
+    moved = TRAINING.optimizer_bytes * shard * trainable_share(job)
+    return moved / rate + TRAINING.step_ms * 1e-3

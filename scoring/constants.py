@@ -123,6 +123,7 @@ class Training:
     expert_kernels: float
     routed_copies: float
     optimizer_bytes: float
+    step_ms: float
     jitter_per_doubling: float
     moe_gemm_efficiency: float
     expert_imbalance: float

@@ -18,6 +18,8 @@ from scoring.machines import CannotPredict, gpu_slug, number
 from scoring.measured import measured_value, predict
 
 MAX_ROWS = 1_000_000
+STRATA = ("kind", "framework", "gpu", "source", "metric_name", "assumed", "precision")
+STRATA += ("recompute", "scale")
 
 
 def validate(path: Path) -> dict[str, Any]:
@@ -47,6 +49,7 @@ def validate(path: Path) -> dict[str, Any]:
             skipped.append({"id": name, "reason": f"unreadable: {error}", "line": line})
             continue
         log_ratio = math.log(found.value / measured)
+        count = int(number(row, "num_gpus") or 0)
         rows.append(
             {
                 "id": name,
@@ -60,7 +63,10 @@ def validate(path: Path) -> dict[str, Any]:
                 "gpu": gpu_slug(row) or row.get("gpu_model") or "",
                 "source": row.get("source_repo_or_doc") or "",
                 "model": row.get("model_name") or "",
-                "num_gpus": int(number(row, "num_gpus") or 0),
+                "precision": row.get("precision") or "not stated",
+                "recompute": row.get("activation_recompute") or "not stated",
+                "num_gpus": count,
+                "scale": _scale(count),
             }
         )
     return {
@@ -69,6 +75,11 @@ def validate(path: Path) -> dict[str, Any]:
         "rows": rows,
         "skipped": skipped,
     }
+
+
+def _scale(gpus: int) -> str:
+    """The size of a run, in words that sort."""
+    return next((f"to {top:5d} GPUs" for top in (8, 64, 512, 4096) if gpus <= top), "beyond")
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -112,9 +123,9 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def groups(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The summary of every kind, framework, GPU, source and of stated against assumed rows."""
+    """The summary of every kind, framework, GPU, source and so on, and of assumed rows apart."""
     found = []
-    for by in ("kind", "framework", "gpu", "source", "metric_name", "assumed"):
+    for by in STRATA:
         table: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in rows:
             table[str(row[by])].append(row)
