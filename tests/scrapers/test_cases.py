@@ -53,7 +53,7 @@ def _is(line: dict[str, Any], offer: dict[str, Any]) -> bool:
     """True where everything that the case says of an offer is what the line says."""
     model = "spot" if offer.get("spot") else MODELS.get(offer.get("purchase", ""), "on_demand")
     said = {
-        "price": lambda v: float(line["usd_per_hour"] or 0) == pytest.approx(v, abs=1e-4),
+        "price": lambda v: _priced(line["usd_per_hour"], v),
         "gpu_count": lambda v: line["gpu_count"] == v,
         "gpu_mem_gb": lambda v: line["gpu_memory_gb"] == v,
         "ram_gb": lambda v: line["ram_gb"] == v,
@@ -69,3 +69,8 @@ def _is(line: dict[str, Any], offer: dict[str, Any]) -> bool:
     return line["price_model"] == model and all(
         test(offer[name]) for name, test in said.items() if name in offer
     )
+
+
+def _priced(usd: str | None, expected: float | None) -> bool:
+    """None: listed without a price."""
+    return usd is None if expected is None else float(usd or 0) == pytest.approx(expected, abs=1e-4)

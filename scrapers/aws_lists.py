@@ -1,0 +1,125 @@
+"""The shapes in which Amazon gives its price list, each to products with their terms.
+
+A row is `{"product": {"attributes": {...}}, "terms": {"OnDemand": {...}, "Reserved": {...}}}`,
+whether it came from index.json, from GetProducts or from a line of index.csv.
+"""
+
+import csv
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from scrapers.fields import Row, Unfit, Unreadable, read_json
+from scrapers.http import FetchFailed, lines_of
+from scrapers.listing import Document
+
+# --- A region's CSV, while it streams ----------------------------------------------------------
+
+# `...,"g6.xlarge",...` of a row of a P, G or DL family
+_GPU_ROW = re.compile(rb'","(?:u-)?(?:p[2-9]|g[3-9]|gr[0-9]|dl1)[a-z0-9-]*\.[a-z0-9-]+"')
+HEADER = b'"SKU"'
+
+
+def gpu_rows(pieces: Iterable[bytes]) -> bytes:
+    """Of a region's CSV: what stands above the rows, and the GPU rows of Linux on shared hosts."""
+    whole, length = hashlib.sha256(), 0
+    above: list[bytes] = []
+    kept: list[bytes] = []
+    for line in lines_of(pieces):
+        whole.update(line)
+        length += len(line)
+        if not above or not above[-1].startswith(HEADER):
+            above.append(line)
+        elif b'"Linux"' in line and b'"Shared"' in line and _GPU_ROW.search(line):
+            kept.append(line)
+    if not above or not above[-1].startswith(HEADER):
+        raise FetchFailed("a region's price list has no header")
+    of_whole = f'"Whole Length","{length}"\n"Whole SHA-256","{whole.hexdigest()}"\n'.encode()
+    return b"".join([*above[:-1], of_whole, above[-1], *kept])
+
+
+# --- The three shapes --------------------------------------------------------------------------
+
+
+def bulk(page: Row) -> Iterator[Row]:
+    """Each product of index.json with its own terms."""
+    products, terms = page.row("products"), page.row("terms")
+    for sku in products.fields if products else ():
+        own = {
+            kind: offers.get(sku)
+            for kind in (terms.fields if terms else ())
+            if terms and isinstance(offers := terms.get(kind), dict)
+        }
+        yield Row({"product": products.get(sku), "terms": own}, f"products.{sku}")  # type: ignore[union-attr]
+
+
+def price_list(page: Row) -> Iterator[Row]:
+    """GetProducts: each item an object, or JSON in a string."""
+    items = page.get("PriceList")
+    for n, item in enumerate(items if isinstance(items, list) else ()):
+        value = item
+        if isinstance(item, str):
+            try:
+                value = read_json(item.encode())
+            except Unreadable as problem:
+                value = Unfit(str(problem))
+        yield Row(value, f"PriceList[{n}]")
+
+
+ATTRIBUTE = {
+    "Instance Type": "instanceType",
+    "Operating System": "operatingSystem",
+    "Tenancy": "tenancy",
+    "CapacityStatus": "capacitystatus",
+    "Pre Installed S/W": "preInstalledSw",
+    "License Model": "licenseModel",
+    "Region Code": "regionCode",
+    "vCPU": "vcpu",
+    "Memory": "memory",
+    "Network Performance": "networkPerformance",
+    "GPU": "gpu",
+    "MarketOption": "marketoption",
+}
+
+
+def table(document: Document) -> list[Row] | None:
+    """The rows of a CSV, in the shape of a product with one term; None where it is no CSV."""
+    if not document.body.lstrip(b"\xef\xbb\xbf").startswith((b'"FormatVersion"', HEADER)):
+        return None
+    try:
+        lines = document.body.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise Unreadable("the table is not UTF-8") from None
+    start = next((n for n, line in enumerate(lines) if line.startswith('"SKU"')), None)
+    if start is None:
+        raise Unreadable("the table has no header")
+    header = next(csv.reader([lines[start]]))
+    if not {"Instance Type", "TermType", "Unit", "PricePerUnit", "Region Code"} <= set(header):
+        raise Unreadable("the table lacks a column that we need")
+    return [_tabled(header, line, f"line {n}") for n, line in enumerate(lines, 1) if n > start + 1]
+
+
+def _tabled(header: Sequence[str], line: str, where: str) -> Row:
+    try:
+        cells = next(csv.reader([line], strict=True))
+        said = dict(zip(header, cells, strict=True))
+    except (csv.Error, StopIteration):
+        return Row(Unfit("the line is cut short"), where)
+    except ValueError:
+        return Row(Unfit("the line has another number of cells than the header"), where)
+    product = {ours: said[theirs] for theirs, ours in ATTRIBUTE.items() if theirs in said}
+    dimension = {
+        "unit": said["Unit"],
+        "pricePerUnit": {said.get("Currency") or "USD": said["PricePerUnit"]},
+    }
+    term = {
+        "priceDimensions": {"row": dimension},
+        "termAttributes": {
+            "LeaseContractLength": said.get("LeaseContractLength"),
+            "PurchaseOption": said.get("PurchaseOption"),
+            "OfferingClass": said.get("OfferingClass"),
+        },
+    }
+    return Row(
+        {"product": {"attributes": product}, "terms": {said["TermType"]: {"row": term}}}, where
+    )

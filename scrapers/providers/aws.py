@@ -1,0 +1,372 @@
+"""Amazon EC2: GPU instances, from the public price list, joined with the instance types.
+
+Prices: GET https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/region_index.json
+        https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api.html
+Types, spot: DescribeInstanceTypes, DescribeSpotPriceHistory, GetProducts: read here where given,
+        since they need an account
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
+        (all read 2026-11-29)
+
+- A region's list has hundreds of megabytes: it is streamed, and its GPU rows of Linux on shared
+  hardware are kept as they stand, with the length and hash of the whole above them.
+- A price is of one instance. Of its many rows ours are Linux, Shared, Used, without software.
+- $0 is never free: a capacity block's row, or a type that is only reserved.
+- The list names no GPU, and sometimes no number of them: `aws_types` has a table by family;
+  DescribeInstanceTypes says more, and its Count is 0 for a fraction of a GPU.
+- Spot has a price for each zone: the lowest of a region's stands.
+- EfaSupported is not GPUDirect RDMA. NetworkPerformance of an EFA type is that of its fabric.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+
+from catalog.records import PriceModel, Rejected
+from scrapers.aws_lists import bulk, gpu_rows, price_list, table
+from scrapers.aws_types import (
+    gpus_of,
+    is_gpu_type,
+    network_evidence,
+    network_of,
+    ram_of,
+    vcpus_of,
+)
+from scrapers.fields import BadField, Row, each
+from scrapers.http import FetchFailed, Http
+from scrapers.listing import (
+    YEAR_HOURS,
+    Document,
+    Ignored,
+    Listing,
+    Parsed,
+    Price,
+    Provider,
+    Unreadable,
+)
+from scrapers.regions import aws_country
+
+ORIGIN = "https://pricing.us-east-1.amazonaws.com"
+INDEX = f"{ORIGIN}/offers/v1.0/aws/AmazonEC2/current/region_index.json"
+PROVIDER = Provider(
+    slug="aws",
+    title="Amazon Web Services",
+    homepage="https://aws.amazon.com/ec2/",
+    source=INDEX,
+    refresh=timedelta(hours=24),
+    home="US",
+    max_bytes=2 * 2**30,
+    deadline=300.0,
+    budget=520.0,
+)
+INCLUDES = "Linux; disks and traffic are extra"
+NO_PRICE = "no price in this document"
+RESERVED_ONLY = "at $0 in the price list: by reservation or capacity block only"
+SPOT_NOTE = "spot; the lowest of the region's zones"
+TERMS = {
+    "1yr": (PriceModel.RESERVED_1Y, YEAR_HOURS),
+    "3yr": (PriceModel.RESERVED_3Y, 3 * YEAR_HOURS),
+}
+BLOCK_HOURS = 24.0
+
+
+# --- Fetch ------------------------------------------------------------------------------------
+
+
+def fetch(http: Http) -> Iterator[Document]:
+    """The GPU rows of every region's list."""
+    index = http.get(INDEX)
+    try:
+        regions = Row(index.json(), "").row("regions")
+        urls = [] if regions is None else [_list_of(regions, code) for code in regions.fields]
+    except BadField as problem:
+        raise Unreadable(f"region_index.json: {problem}") from None
+    if not urls:
+        raise FetchFailed("region_index.json has no regions")
+    for url in urls:
+        yield http.get(url, keep=gpu_rows)
+
+
+def _list_of(regions: Row, code: str) -> str:
+    path = (regions.row(code) or regions).need_text("currentVersionUrl")
+    if not path.startswith("/offers/"):
+        raise FetchFailed("region_index.json names a list that is not its own")
+    return f"{ORIGIN}{path.removesuffix('.json')}.csv"
+
+
+# --- Parse: the documents, told apart by their shape -------------------------------------------
+
+
+@dataclass(slots=True)
+class Found:
+    """What all the documents hold, before any is joined with another."""
+
+    types: dict[str, Row] = field(default_factory=dict)
+    type_rows: list[tuple[Row, Document]] = field(default_factory=list)
+    prices: list[tuple[Row, Document]] = field(default_factory=list)  # products with their terms
+    spot: list[tuple[Row, Document]] = field(default_factory=list)
+    priced: set[str] = field(default_factory=set)
+
+
+def parse(documents: Sequence[Document]) -> Parsed:
+    """Prices with what is known of their types, spot by region, and types without a price."""
+    found = Found()
+    for document in documents:
+        _sort(document, found)
+    for row, document in found.prices:
+        yield from each([row], partial(_product, document=document, found=found))
+    yield from _spot(found)
+    for row, document in found.type_rows:
+        yield from each([row], partial(_unpriced, document=document, found=found))
+
+
+def _sort(document: Document, found: Found) -> None:
+    """Put a document's rows where they belong."""
+    if (lines := table(document)) is not None:
+        found.prices.extend((row, document) for row in lines)
+        return
+    page = Row(document.json(), "")
+    try:
+        names = page.fields.keys()
+        if "products" in names:
+            found.prices.extend((row, document) for row in bulk(page))
+        elif "product" in names:
+            found.prices.append((page, document))
+        elif "PriceList" in names:
+            found.prices.extend((row, document) for row in price_list(page))
+        elif "SpotPriceHistory" in names:
+            found.spot.extend((row, document) for row in page.rows("SpotPriceHistory"))
+        elif "InstanceTypes" in names:
+            found.type_rows.extend((row, document) for row in page.rows("InstanceTypes"))
+            found.types.update(_by_name(page.rows("InstanceTypes")))
+        else:
+            raise Unreadable("the answer is none of the lists of EC2 that we know")
+    except BadField as problem:
+        raise Unreadable(f"the answer: {problem}") from None
+
+
+def _by_name(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    for row in rows:
+        try:
+            yield row.need_text("InstanceType"), row
+        except BadField:
+            continue  # rejected where it is read as a row
+
+
+# --- Parse: a product -------------------------------------------------------------------------
+
+
+def _product(
+    row: Row, *, document: Document, found: Found
+) -> Iterator[Listing | Rejected | Ignored]:
+    """One type in one region, as it is sold."""
+    has = (row.row("product") or row).row("attributes")
+    if has is None:
+        row.fail("product.attributes", "is missing")
+    name = has.text("instanceType") or ""
+    if reason := _irrelevant(has, name):
+        yield Ignored(reason)
+        return
+    found.priced.add(name)
+    block = "block" in (has.text("marketoption") or "").lower()
+    terms = row.row("terms")
+    sold = list(_terms(terms)) if terms else []
+    if not sold:
+        yield _offer(row, document, name, has, found, PriceModel.ON_DEMAND, note=NO_PRICE)
+    for item in sold:
+        if isinstance(item, Ignored):
+            yield item
+        else:
+            yield _sold(row, document, name, has, found, item, block=block)
+
+
+def _irrelevant(has: Row, name: str) -> str | None:
+    """Why a row is none of our business; what is not said does not stand against it."""
+    if not is_gpu_type(name):
+        return "no GPU type"
+    if (has.text("operatingSystem") or "Linux") != "Linux":
+        return "another system than Linux"
+    if (has.text("tenancy") or "Shared") != "Shared":
+        return "dedicated hardware"
+    block = "block" in (has.text("marketoption") or "").lower()
+    if (has.text("capacitystatus") or "Used") != "Used" and not block:
+        return "a reservation's own accounting"
+    if (has.text("preInstalledSw") or "NA") != "NA":
+        return "software in the price"
+    if (has.text("licenseModel") or "No License required") != "No License required":
+        return "a licence of one's own"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Sold:
+    """One way of selling: an amount for an hour, and the fewest hours."""
+
+    model: PriceModel
+    amount: Decimal
+    currency: str
+    minimum_hours: float | None
+
+
+def _terms(terms: Row) -> Iterator[Sold | Ignored]:
+    for kind in terms.fields:
+        offers = terms.row(kind)
+        for name in offers.fields if offers else ():
+            offer = offers.row(name) if offers else None
+            if offer is None:
+                continue
+            dimensions = offer.row("priceDimensions")
+            for code in dimensions.fields if dimensions else ():
+                dimension = dimensions.row(code) if dimensions else None
+                if dimension is not None:
+                    yield _term(kind, offer.row("termAttributes"), dimension)
+
+
+def _term(kind: str, said: Row | None, dimension: Row) -> Sold | Ignored:
+    price = dimension.row("pricePerUnit")
+    currency = next(iter(price.fields), "USD") if price else "USD"
+    amount = price.written(currency) if price else None
+    if amount is None:
+        dimension.fail("pricePerUnit", "is missing")
+    model, hours = PriceModel.ON_DEMAND, None
+    if kind == "Reserved":
+        term = (said.text("LeaseContractLength") if said else None) or ""
+        plain = said and (said.text("OfferingClass"), said.text("PurchaseOption"))
+        if term not in TERMS or plain != ("standard", "No Upfront"):
+            return Ignored("another way to pay for a reservation")
+        model, hours = TERMS[term]
+    elif kind != "OnDemand":
+        dimension.fail("", f"{kind[:20]!r} is not a way of selling that we know")
+    unit = (dimension.text("unit") or "").lower()
+    if unit not in ("hrs", "hours", "hour"):
+        dimension.fail("unit", f"{unit[:20]!r} is not an hour")
+    return Sold(model, amount, currency, None if hours is None else float(hours))
+
+
+def _sold(
+    row: Row, document: Document, name: str, has: Row, found: Found, sold: Sold, *, block: bool
+) -> Listing | Rejected:
+    if block:
+        if sold.amount == 0:
+            reason = "price 0: a capacity block is priced when it is booked"
+            return Rejected(reason, row.where, row.shown)
+        sold = Sold(PriceModel.CAPACITY_BLOCK, sold.amount, sold.currency, BLOCK_HOURS)
+    if sold.amount == 0:
+        return _offer(row, document, name, has, found, sold.model, note=RESERVED_ONLY)
+    price = Price(sold.amount, sold.currency)
+    minimum = sold.minimum_hours
+    return _offer(row, document, name, has, found, sold.model, price=price, minimum=minimum)
+
+
+# --- Parse: spot, and types alone --------------------------------------------------------------
+
+
+def _spot(found: Found) -> Parsed:
+    """Of each type and region the lowest zone's newest price."""
+    newest: dict[tuple[str, str], tuple[str, Decimal, Row, Document]] = {}
+    for row, document in found.spot:
+        for item in each([row], _spot_row):
+            if not isinstance(item, tuple):
+                yield item
+                continue
+            name, zone, at, amount = item
+            if (name, zone) in newest:
+                yield Ignored("an older spot price")
+            if (name, zone) not in newest or newest[name, zone][0] < at:
+                newest[name, zone] = at, amount, row, document
+    lowest: dict[tuple[str, str], tuple[Decimal, Row, Document]] = {}
+    for (name, zone), (_, amount, row, document) in newest.items():
+        key = name, _region_of(zone)
+        if key in lowest:
+            yield Ignored("spot in a dearer zone of the region")
+        if key not in lowest or amount < lowest[key][0]:
+            lowest[key] = amount, row, document
+    for (name, region), (amount, row, document) in lowest.items():
+        found.priced.add(name)
+        offer = partial(
+            _spot_offer, document=document, name=name, region=region, amount=amount, found=found
+        )
+        yield from each([row], offer)
+
+
+def _spot_row(row: Row) -> Iterator[tuple[str, str, str, Decimal] | Ignored]:
+    name = row.need_text("InstanceType")
+    if not is_gpu_type(name):
+        yield Ignored("no GPU type")
+        return
+    if "Linux/UNIX" not in (row.text("ProductDescription") or "Linux/UNIX"):
+        yield Ignored("another system than Linux")
+        return
+    amount = row.written("SpotPrice")
+    if amount is None:
+        row.fail("SpotPrice", "is missing")
+    yield name, row.need_text("AvailabilityZone"), row.text("Timestamp") or "", amount
+
+
+def _region_of(zone: str) -> str:
+    """ "us-east-1b" → us-east-1; a Local Zone, "us-west-2-lax-1a", is a region of its own."""
+    return re.sub(r"(?<=[0-9])[a-z]$", "", zone)
+
+
+def _spot_offer(
+    row: Row, *, document: Document, name: str, region: str, amount: Decimal, found: Found
+) -> Iterator[Listing]:
+    has = Row({"regionCode": region}, row.where)
+    model, price = PriceModel.SPOT, Price(amount)
+    yield _offer(row, document, name, has, found, model, price=price, note=SPOT_NOTE)
+
+
+def _unpriced(row: Row, *, document: Document, found: Found) -> Iterator[Listing | Ignored]:
+    name = row.need_text("InstanceType")
+    if not is_gpu_type(name) and row.row("GpuInfo") is None:
+        yield Ignored("no GPU type")
+    elif name in found.priced:
+        yield Ignored("a type whose price is listed")
+    else:
+        has = Row({}, row.where)
+        yield _offer(row, document, name, has, found, PriceModel.ON_DEMAND, note=NO_PRICE)
+
+
+# --- Parse: what is known of a type ------------------------------------------------------------
+
+
+def _offer(
+    row: Row,
+    document: Document,
+    name: str,
+    has: Row,
+    found: Found,
+    model: PriceModel,
+    *,
+    price: Price | None = None,
+    note: str | None = None,
+    minimum: float | None = None,
+) -> Listing:
+    kind = found.types.get(name)
+    region = has.text("regionCode")
+    gpu = gpus_of(name, kind, has)
+    said = network_of(kind)
+    return Listing(
+        where=row.where,
+        url=document.url,
+        fetched_at=document.fetched_at,
+        instance=name,
+        price_model=model,
+        region=region,
+        country=aws_country(region),
+        gpu=gpu.words,
+        gpu_count=gpu.count,
+        gpu_memory=gpu.memory,
+        vcpus=vcpus_of(kind, has),
+        ram=ram_of(kind, has),
+        price=price,
+        price_note=note,
+        price_includes=INCLUDES,
+        minimum_hours=minimum,
+        said=said,
+        evidence=gpu.evidence | network_evidence(said),
+        warnings=gpu.warnings,
+        row=row.shown,
+    )

@@ -1,0 +1,218 @@
+"""What is odd about Amazon: many rows of one price, $0, fractions, EFA, and very long lists."""
+
+import hashlib
+import json
+from decimal import Decimal
+
+import pytest
+from loopback import Answer, serve
+from recorded import PAYLOADS, document, fact, one, parsed, reasons, recorded, shared
+
+from catalog.records import Basis, Normalised
+from scrapers.http import FetchFailed
+from scrapers.lines import offer_line
+from scrapers.listing import Unreadable
+from scrapers.normalise import offers
+from scrapers.providers import aws
+from scrapers.registry import PROVIDERS
+
+REGION = (PAYLOADS / "aws_region.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def types() -> Normalised:
+    return offers(PROVIDERS["aws"], [recorded("aws")], {})
+
+
+@pytest.fixture(scope="module")
+def prices() -> Normalised:
+    return parsed("aws", REGION)
+
+
+@pytest.fixture(scope="module")
+def joined() -> Normalised:
+    return offers(PROVIDERS["aws"], [document(REGION), recorded("aws")], {})
+
+
+# --- Prices -----------------------------------------------------------------------------------
+
+
+def test_a_price_is_of_the_instance_on_linux_and_shared_hardware(prices):
+    node = one(prices, "p5.48xlarge")
+    assert (node.region, node.country, node.usd_per_hour) == ("us-east-1", "US", Decimal("51.25"))
+
+
+def test_the_other_rows_of_a_type_are_counted_by_what_they_are(prices):
+    assert prices.ignored == {
+        "another system than Linux": 1,
+        "dedicated hardware": 1,
+        "a reservation's own accounting": 2,
+        "software in the price": 1,
+        "another way to pay for a reservation": 2,
+        "no GPU type": 1,
+    }
+
+
+def test_a_reservation_without_upfront_is_by_the_hour_for_its_whole_term(prices):
+    year, three = (
+        one(prices, "p5.48xlarge", "reserved_1y"),
+        one(prices, "p5.48xlarge", "reserved_3y"),
+    )
+    assert (year.usd_per_hour, year.minimum_hours) == (Decimal("33.5"), 8760)
+    assert (three.usd_per_hour, three.minimum_hours) == (Decimal("22.25"), 3 * 8760)
+
+
+def test_a_capacity_block_at_0_is_never_free(prices):
+    assert list(reasons(prices).values()) == [
+        "price 0: a capacity block is priced when it is booked"
+    ]
+
+
+def test_a_type_at_0_is_listed_without_a_price(prices):
+    node = one(prices, "p5e.48xlarge")
+    assert (node.usd_per_hour, node.region) == (None, "us-east-2")
+    assert "reservation or capacity block only" in node.price_note
+
+
+def test_gpus_that_the_list_does_not_name_are_the_familys(prices):
+    line = offer_line(one(prices, "p3.8xlarge"))
+    assert (line["gpu"], line["gpu_count"], line["ram_gb"]) == ("v100-sxm2-16gb", 4, 261.99)
+    assert fact(one(prices, "p3.8xlarge"), "gpu").basis is Basis.DERIVED
+
+
+def test_a_fraction_whose_count_is_0(prices, types):
+    for result in (prices, types):
+        line = offer_line(one(result, "g6f.large"))
+        assert (line["gpu"], line["gpu_count"], line["gpu_memory_gb"]) == ("l4-pcie-24gb", 0.125, 3)
+
+
+def test_a_local_zone_is_a_region_whose_country_nobody_says(prices):
+    assert (one(prices, "g4dn.xlarge").region, one(prices, "g4dn.xlarge").country) == (
+        "us-west-2-lax-1",
+        None,
+    )
+
+
+def test_index_json_and_get_products_say_the_same():
+    attributes = {"instanceType": "g5.xlarge", "vcpu": "4", "regionCode": "eu-west-1", "gpu": "1"}
+    term = {
+        "T": {"priceDimensions": {"R": {"unit": "Hrs", "pricePerUnit": {"USD": "1.1230000000"}}}}
+    }
+    product = {"sku": "X", "attributes": attributes}
+    bulk = {"products": {"X": product}, "terms": {"OnDemand": {"X": term}}}
+    item = {"product": product, "terms": {"OnDemand": term}}
+    for payload in (bulk, item, {"PriceList": [item]}, {"PriceList": [json.dumps(item)]}):
+        (offer,) = parsed("aws", payload).offers
+        assert (offer.region, offer.usd_per_hour) == ("eu-west-1", Decimal("1.123"))
+
+
+def test_a_price_of_another_unit_is_rejected():
+    term = {"T": {"priceDimensions": {"R": {"unit": "Quantity", "pricePerUnit": {"USD": "9"}}}}}
+    item = {"product": {"attributes": {"instanceType": "g5.xlarge"}}, "terms": {"OnDemand": term}}
+    assert "is not an hour" in next(iter(reasons(parsed("aws", item)).values()))
+
+
+def test_of_spot_the_newest_price_of_the_lowest_zone_stands():
+    rows = [
+        ("us-east-1a", "9.5", "2026-11-29T01:00:00Z"),
+        ("us-east-1a", "11.5", "2026-11-29T02:00:00Z"),
+        ("us-east-1b", "10.5", "2026-11-29T02:00:00Z"),
+    ]
+    history = [
+        {"InstanceType": "p5.48xlarge", "AvailabilityZone": z, "SpotPrice": p, "Timestamp": t}
+        | {"ProductDescription": "Linux/UNIX"}
+        for z, p, t in rows
+    ]
+    result = parsed("aws", {"SpotPriceHistory": history})
+    spot = one(result, "p5.48xlarge", "spot")
+    assert (spot.region, spot.usd_per_hour) == ("us-east-1", Decimal("10.5"))
+    assert result.rows == 3
+
+
+# --- Types ------------------------------------------------------------------------------------
+
+
+def test_types_are_joined_to_their_prices_and_those_without_are_listed(joined):
+    node = offer_line(one(joined, "p5.48xlarge"))
+    assert (node["usd_per_hour"], node["vcpus"], node["fabric_nics"]) == ("51.25", 192, 32)
+    assert one(joined, "p4d.24xlarge").price_note == "no price in this document"
+    assert joined.ignored["a type whose price is listed"] == 3
+
+
+def test_efa_interfaces_are_the_nics_and_the_performance_is_the_fabrics(types):
+    p5, p4 = offer_line(one(types, "p5.48xlarge")), offer_line(one(types, "p4d.24xlarge"))
+    assert (p5["gpu"], p5["fabric"], p5["fabric_gbits_per_s"]) == ("h100-sxm5-80gb", "efa", 3200)
+    assert (p4["fabric_nics"], p4["fabric_gbits_per_s"]) == (4, 400)  # "4x 100 Gigabit"
+    assert p5["gpudirect_rdma"] is None  # EFA alone does not say it
+
+
+def test_up_to_is_a_burst_and_without_efa_there_is_ethernet(types):
+    small = one(types, "g4dn.xlarge")
+    assert fact(small, "frontend_burst_gbits_per_s").value == 25
+    assert offer_line(small)["fabric"] == "ethernet"
+
+
+def test_an_unknown_gpu_is_held_and_trainium_is_no_gpu(types):
+    assert "unknown GPU name" in reasons(types)["InstanceTypes[4]"]
+    assert types.ignored == {"no GPU type": 1}
+
+
+@pytest.mark.parametrize("value", [{}, [], {"products": []}, b'"SKU","Instance Type"\n'])
+def test_what_is_no_list_of_ec2_is_unreadable(value):
+    with pytest.raises(Unreadable):
+        parsed("aws", value)
+
+
+def test_a_line_cut_short_is_rejected_alone():
+    lines = REGION.splitlines(keepends=True)
+    cut = parsed("aws", b"".join([*lines[:9], lines[9][:-40] + b"\n", *lines[10:]]))
+    assert reasons(cut)["line 10"] == "the line is cut short"
+    assert len(cut.offers) == len(parsed("aws", REGION).offers)
+
+
+# --- Fetch ------------------------------------------------------------------------------------
+
+INDEX = {"regions": {"us-east-1": {"currentVersionUrl": "/offers/v1.0/aws/x/us-east-1/index.json"}}}
+
+
+def test_a_regions_list_is_streamed_and_its_gpu_rows_kept_as_they_stand():
+    pieces = [REGION[n : n + 700] for n in range(0, len(REGION), 700)]
+    with serve([Answer.json(INDEX), Answer(pieces=pieces)]) as api:
+        (document,) = aws.fetch(api.http(aws.ORIGIN))
+    assert api.requests[1].path == "/offers/v1.0/aws/x/us-east-1/index.csv"
+    lines = document.body.splitlines(keepends=True)
+    assert f'"Whole SHA-256","{hashlib.sha256(REGION).hexdigest()}"\n'.encode() in lines
+    assert f'"Whole Length","{len(REGION)}"\n'.encode() in lines
+    rows = [line for line in lines if line.startswith(b'"SKU0')]
+    assert len(rows) == 13
+    assert all(line in REGION for line in rows)
+    kept, whole = parsed("aws", document.body), parsed("aws", REGION)
+    assert [o.identity for o in kept.offers] == [o.identity for o in whole.offers]
+
+
+def test_a_list_without_a_header_is_no_list():
+    script = [Answer.json(INDEX), Answer(b"<html>maintenance</html>")]
+    with serve(script) as api, pytest.raises(FetchFailed, match="no header"):
+        list(aws.fetch(api.http(aws.ORIGIN)))
+
+
+def test_an_index_that_leads_elsewhere_is_not_followed():
+    index = {"regions": {"x": {"currentVersionUrl": "//evil.example/index.json"}}}
+    with serve([Answer.json(index)]) as api, pytest.raises(FetchFailed, match="not its own"):
+        list(aws.fetch(api.http(aws.ORIGIN)))
+
+
+# --- The data at hand -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_the_real_prices(kind):
+    real = parsed("aws", shared(f"data/payloads/aws/bulk_index_gpu.{kind}").read_bytes())
+    assert (len(real.offers), real.rejected) == (147, [])
+
+
+def test_the_real_types():
+    path = shared("data/payloads/aws/describe_instance_types_accelerators.json")
+    real = parsed("aws", path.read_bytes())
+    assert (len(real.offers), len(real.rejected), real.ignored.total()) == (65, 0, 20)
+    assert offer_line(one(real, "p6-b300.48xlarge"))["fabric_gbits_per_s"] == 6400
