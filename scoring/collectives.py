@@ -254,6 +254,8 @@ def sharp_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
 
 def pat_all_gather(cluster: Cluster, size: Value, g: Group) -> Value:
     """Parallel aggregated trees, one rank a node: log₂ steps, .75 of the rate; NCCL ≥ 2.23. [s]"""
+    if isinstance(g.near, float) and g.near > 1:
+        return NEVER
     base, _, ramp = _inner_link(cluster)
     steps = log2(maximum(g.ranks, 1.0))
     x = (g.ranks - 1) / g.ranks * size / (0.75 * ring_rate(cluster, g))

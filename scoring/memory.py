@@ -116,6 +116,8 @@ def local_parameters(job: Job, layout: Layout) -> tuple[Value, Value]:
 
 def trainable_share(job: Job) -> float:
     """Share of the weights that get gradients and optimizer state: 1, or LoRA's sliver."""
+    if job.kind != "finetune_lora":
+        return 1.0
     return job.trainable_parameters / job.transformer.parameters
 
 
