@@ -22,7 +22,7 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from catalog import estimates, fabric_list, instances, offers, schema
+from catalog import estimates, fabric_list, fabric_query, instances, offers, schema
 from catalog.filters import BadQuery, Format, OfferQuery, parse
 from catalog.ledger import plain
 from catalog.models import (
@@ -217,7 +217,7 @@ class Fabrics(APIView):
         An unknown size or speed satisfies no filter; `left_out` counts the fabrics that one kept
         out. Same region is not same fabric: `how` says what puts instances on one.
         """
-        query = fabric_list.parse(request.query_params)
+        query = fabric_query.parse(request.query_params)
         found = fabric_list.find(query)
         at = _address(request)
         said: dict[str, Any] = {

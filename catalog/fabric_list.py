@@ -1,13 +1,12 @@
 """Lists of fabrics: "N GPUs of type X on one fabric of at least S Gb/s per GPU in region R".
 
-One reading of the query string for the page and the API. Fabrics are few, so all are read (three
-queries) and the question is put to each in Python, in three values: yes, no, and None, unknown. A
-fabric is listed where every answer is yes; `include_unknown` lets an unknown pass, and the row
-names it; a fabric that an unknown alone kept out is counted. That a type is on offer in a region
-is no promise that all of them are on one fabric there: the provider's own way of placing says that.
+Fabrics are few, so all are read (three queries) and the question is put to each in Python, in
+three values: yes, no, and None, unknown. A fabric is listed where every answer is yes;
+`include_unknown` lets an unknown pass, and the row names it; a fabric that an unknown alone kept
+out is counted. That a type is on offer in a region is no promise that all of them are on one
+fabric there: the provider's own way of placing says that.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,108 +17,17 @@ from typing import Any
 
 from django.core import signing
 from django.db import connection
-from django.http import QueryDict
 
 from catalog import placement
-from catalog.filters import (
-    CONTINENTS,
-    PAGE_SIZE,
-    BadQuery,
-    Reading,
-    gpu,
-    number,
-    one_of,
-    slug,
-    truth,
-    words_of_a_cursor,
-)
+from catalog.fabric_query import PLACE, FabricQuery
+from catalog.filters import BadQuery
 from catalog.models import Fabric, InstanceType
 from catalog.records import Basis, FabricKind
 
-# What may be unknown of a fabric, and the filter that asks for it.
-UNKNOWABLE = {
-    "gpu": "gpu",
-    "gpus_min": "gpus_min",
-    "max_gpus": "gpus_min",
-    "fabric_gbits_per_s_per_gpu_min": "fabric_gbits_per_s_per_gpu_min",
-    "fabric_gbits_per_s_per_gpu": "fabric_gbits_per_s_per_gpu_min",
-    "gbits_per_s_per_gpu": "fabric_gbits_per_s_per_gpu_min",
-    "region": "region",
-    "country": "country",
-    "continent": "continent",
-}
-PLACE = ("region", "country", "continent")
 Answer = bool | None
 Key = tuple[bool, bool, bool, Decimal, str]
-
-
-@dataclass(frozen=True, slots=True)
-class FabricQuery:
-    """A checked question; empty where nothing is asked."""
-
-    gpu: tuple[str, ...] = ()
-    technology: tuple[str, ...] = ()
-    provider: tuple[str, ...] = ()
-    region: tuple[str, ...] = ()
-    country: tuple[str, ...] = ()
-    continent: tuple[str, ...] = ()
-    infiniband: bool | None = None
-    gpus_min: int | None = None
-    fabric_gbits_per_s_per_gpu_min: Decimal | None = None
-    include_unknown: frozenset[str] = frozenset()  # names of filters
-    page_size: int = PAGE_SIZE
-    cursor: str = ""
-    count: bool = False
-
-    @property
-    def identity(self) -> str:
-        """What makes two pages pages of one list."""
-        asked = {name: getattr(self, name) for name in FILTERS}
-        return f"fabrics {asked} {sorted(self.include_unknown)}"
-
-
-FILTERS = (
-    "provider", "gpu", "gpus_min", "fabric_gbits_per_s_per_gpu_min", "technology", "infiniband",
-    *PLACE,
-)  # fmt: skip
-
-
-def parse(query: QueryDict) -> FabricQuery:
-    """The query string as a checked question.
-
-    Raises
-    ------
-    BadQuery
-        Naming every parameter that is unknown, repeated or not of its form.
-    """
-    reading = Reading(query)
-    speed = reading.one("fabric_gbits_per_s_per_gpu_min", number)
-    asked = FabricQuery(
-        gpu=reading.many("gpu", gpu),
-        technology=reading.many("technology", one_of(FabricKind)),
-        provider=reading.many("provider", slug),
-        region=reading.many("region", slug),
-        country=reading.many("country", slug),
-        continent=reading.many("continent", one_of(CONTINENTS)),
-        infiniband=reading.one("infiniband", truth),
-        gpus_min=reading.one("gpus_min", whole),
-        fabric_gbits_per_s_per_gpu_min=None if speed is None else Decimal(speed),
-        include_unknown=frozenset(
-            UNKNOWABLE[name] for name in reading.many("include_unknown", one_of(UNKNOWABLE))
-        ),
-        page_size=reading.page_size(),
-        cursor=reading.one("cursor", words_of_a_cursor) or "",
-        count=reading.one("count", truth) or False,
-    )
-    reading.finish(())
-    return asked
-
-
-def whole(text: str) -> int:
-    """A number of GPUs."""
-    if not re.fullmatch(r"[1-9]\d{0,6}", text, re.ASCII):
-        raise ValueError("must be a whole number from 1 to 9999999.")
-    return int(text)
+# What the evidence of a row tells: of the fabric, its speed, its size and the way onto it.
+EVIDENCE = ("fabric", "fabric_gbits_per_s", "max_gpus_on_one_fabric", "same_fabric", "multi_node")
 
 
 # --- What is there ----------------------------------------------------------------------------
@@ -403,9 +311,15 @@ def _row(
         "lowest_on_demand": _price(lowest),
         "disputed": sorted({name for kind in standing.types for name in kind.disputed}),
         "unknown": unknown,
+        "evidence": _evidence(standing.types),
         "source": fabric.source,
         "checked": fabric.checked.isoformat(),
     }
+
+
+def _evidence(types: Sequence[InstanceType]) -> dict[str, Any]:
+    """How the fabric is known: by what is said of its largest type."""
+    return {name: types[0].evidence[name] for name in EVIDENCE if name in types[0].evidence}
 
 
 def _type(kind: InstanceType, gpus: int | None) -> dict[str, Any]:

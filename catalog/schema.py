@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
-from catalog.fabric_list import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
+from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.filters import (
     CONTINENTS,
     FACETS,

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from catalog import instance_page, pages, ranking
+from catalog import fabric_page, instance_page, pages, ranking
 
 urlpatterns = [
     path("api/v1/", include("catalog.api_urls")),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("instances/<str:provider>/<path:name>/", instance_page.instance, name="instance"),
     path("workloads/", ranking.workloads, name="workloads"),
     path("workloads/<slug:slug>/", ranking.ranking, name="ranking"),
+    path("fabrics/", fabric_page.fabrics, name="fabrics"),
     path("providers/", pages.providers, name="providers"),
     path("learn/values/", pages.values, name="values"),
     path("language/<slug:code>/", pages.language, name="language"),

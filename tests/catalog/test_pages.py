@@ -22,7 +22,8 @@ from config.middleware import POLICY
 PRESET = "/?nvlink=true&infiniband=true"
 PAGES = (
     "/", PRESET, "/?rows=region&sort=-cliff", "/?usd_per_gpu_hour_max=cheap", "/providers/",
-    "/workloads/", "/learn/values/", "/nowhere/", "/instances/azure/Standard_ND96isr_H100_v5/",
+    "/workloads/", "/fabrics/", "/learn/values/", "/nowhere/",
+    "/instances/azure/Standard_ND96isr_H100_v5/",
 )  # fmt: skip
 HTMX = {"HX-Request": "true", "HX-Target": "results"}
 

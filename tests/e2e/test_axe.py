@@ -13,7 +13,7 @@ PAGES = (
     "/?usd_per_gpu_hour_max=cheap", "/instances/azure/Standard_ND128isr_GB300_v6/",
     "/instances/aws/g4dn.metal/", "/providers/", "/workloads/",
     "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true", "/learn/values/",
-    "/nowhere/",
+    "/nowhere/", "/fabrics/?gpus_min=32&technology=infiniband", "/fabrics/?gpus_min=many",
 )  # fmt: skip
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 LOOKS = {"wide": (1440, "light", "en"), "phone": (390, "dark", "ja")}

@@ -1,0 +1,125 @@
+"""The page of fabrics: "GPUs on one fabric ≥ n", as a form, a sentence and a table.
+
+The URL is the whole state, and the form a plain GET: nothing here needs JavaScript.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from catalog import wording
+from catalog.fabric_list import Found, find
+from catalog.fabric_query import FILTERS, FabricQuery, parse
+from catalog.filters import CONTINENTS, BadQuery
+from catalog.models import Fabric, Provider
+from catalog.presets import State, link, reading, state
+
+FABRICS = "/fabrics/"
+SPEEDS = ("50", "100", "200", "400", "800")  # [Gb/s] per GPU, one way
+KEPT = ("infiniband", "country", "include_unknown", "page_size")  # that the form has no field for
+UNIONS = ("technology",)  # lists that only this page has
+
+
+@require_safe
+def fabrics(request: HttpRequest) -> HttpResponse:
+    """Fabrics that answer the query string, and what a bad one was told."""
+    now, query, found, problems = readable(request.GET)
+    filtered = {name for name in now if name in FILTERS}
+    context = {
+        "room": "fabrics",
+        "now": now,
+        "found": found,
+        "query": query,
+        "options": options(now),
+        "kept": [(name, now[name]) for name in KEPT if name in now],
+        "left_out": left_out(now, found),
+        "problems": problems,
+        "filtered": filtered,
+        "links": {
+            "all": FABRICS,
+            "json": link("/api/v1/fabrics/", now, cursor=now.get("cursor")),
+            "next": found.next and link(FABRICS, now, cursor=found.next),
+            "previous": found.previous and link(FABRICS, now, cursor=found.previous),
+        },
+    }
+    return render(request, "catalog/fabrics.html", context, status=400 if problems else 200)
+
+
+def readable(
+    given: QueryDict,
+) -> tuple[dict[str, str], FabricQuery, Found, list[dict[str, str]]]:
+    """The state, the question and its answer without what cannot be read, and that."""
+    now, problems = _state(given), list[dict[str, str]]()
+    asked = given
+    while True:
+        try:
+            query = parse(asked)
+            return now, query, find(query), problems
+        except BadQuery as bad:
+            wrong = {name for name in asked if name[:80] in bad.fields}
+            problems += [_problem(now, name, bad.fields[name[:80]]) for name in sorted(wrong)]
+            now = {name: text for name, text in now.items() if name not in wrong} if wrong else {}
+            asked = reading(now)
+
+
+def _state(given: QueryDict) -> dict[str, str]:
+    """What the address says; a list that is repeated is its union."""
+    now = state(given)
+    for name in UNIONS:
+        if texts := [text for text in given.getlist(name) if text]:
+            now[name] = ",".join(dict.fromkeys(texts))
+    return now
+
+
+def _problem(now: State, name: str, must_be: list[str]) -> dict[str, str]:
+    return {
+        "parameter": name[:80],
+        "text": now.get(name, "")[:80],
+        "must_be": " ".join(must_be),
+        "href": link(FABRICS, now, **{name: None}),
+    }
+
+
+Options = list[tuple[str, str]]
+
+
+def options(now: State) -> dict[str, Options]:
+    """What the form offers: value and word. A state that no option has is an option of its own."""
+    slugs = Fabric.objects.exclude(gpu=None).values_list("gpu", flat=True).distinct()
+    technologies = Fabric.objects.values_list("technology", flat=True).distinct()
+    providers = Provider.objects.filter(fabrics__isnull=False).distinct()
+    offered: dict[str, Options] = {
+        "gpu": sorted(
+            ((slug, wording.gpu(slug, memory=True)) for slug in slugs if slug), key=_by_word
+        ),
+        "technology": [(word, wording.word("fabric", word)) for word in sorted(technologies)],
+        "continent": [(name, wording.word("continent", name)) for name in CONTINENTS],
+        "provider": [(p.slug, p.title) for p in providers.order_by("title")],
+        "fabric_gbits_per_s_per_gpu_min": [(speed, f"≥ {speed}") for speed in SPEEDS],
+    }
+    for name, known in offered.items():
+        if (said := now.get(name)) and said not in dict(known):
+            known.append((said, said.replace(",", gettext(" or "))))
+    return offered
+
+
+def _by_word(option: tuple[str, str]) -> str:
+    return option[1].lower()
+
+
+def left_out(now: State, found: Found) -> Mapping[str, Any]:
+    """What unknowns kept out: how many, of what, and the address that includes them, marked."""
+    words = dict.fromkeys(wording.unknown_of(name) for name in found.left_out_by)
+    included = [name for name in now.get("include_unknown", "").split(",") if name]
+    names = ",".join([*included, *found.left_out_by])
+    return {
+        "total": found.left_out,
+        "of": gettext(" or ").join(words),
+        "include": link(FABRICS, now, include_unknown=names),
+        "included": ", ".join(dict.fromkeys(wording.unknown_of(name) for name in included)),
+        "leave_out": link(FABRICS, now, include_unknown=None),
+    }
