@@ -128,11 +128,12 @@ def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
 def _counted_flop(row: Mapping[str, str], job: Job) -> float:
     """The flop of a step as the source of a rate counts them; times are never touched.
 
-    NeMo counted attention without its mask until mid-2025 (nemo/utils/flops_formulas.py, 12 s/h).
+    NeMo, Megatron-LM and torchtitan counted attention without its mask until 2025: 12 s/h in
+    nemo/utils/flops_formulas.py, seq/hidden in num_floating_point_operations, 12 l a d s.
     """
     if "HARDWARE" in row.get("extra", ""):
         return _hardware_flop(job)
-    if re.match(r"NeMo NeMo2[45]", row.get("framework", "")):
+    if re.match(r"NeMo NeMo2[45]|Megatron-(LM|Core)|torchtitan", row.get("framework", "")):
         model = job.transformer
         width = model.heads * (model.head_dim + model.v_head_dim)
         return job.model_flop + 3.0 * job.tokens * model.layers * job.seq_len * width

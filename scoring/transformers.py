@@ -10,6 +10,7 @@ Megatron-LM," SC 2021. arXiv:2104.04473: parameters and flop of a dense transfor
 DeepSeek-AI, arXiv:2412.19437, section 2.1: multi-head latent attention.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -220,11 +221,22 @@ def shape(slug: str) -> Transformer:
 
 
 def known_shape(title: str) -> str | None:
-    """The slug of the public model that a measured row names, or None."""
-    wanted = title.split(" (", maxsplit=1)[0].lower()
+    """The slug of the public model that a measured row names, however it is spelled, or None."""
+    name = title.split(" (", maxsplit=1)[0]
+    return _names().get(_bare(name)) or _names().get(_bare(name.rpartition("/")[2]))
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    """Every name of a shape, letters and digits only, and its slug."""
+    names = {}
     for slug, table in shapes().items():
         aliases = table.get("aliases", [])
-        names = [slug, *aliases] if isinstance(aliases, list) else [slug]
-        if wanted in [name.lower() for name in names]:
-            return slug
-    return None
+        for name in (slug, *(aliases if isinstance(aliases, list) else ())):
+            names[_bare(name)] = slug
+            names[_bare(name.rpartition("/")[2])] = slug
+    return names
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from scoring import FieldError, Job, job, jobs
-from scoring.transformers import shape
+from scoring.transformers import known_shape, shape
 
 TINY = {"layers": 2, "hidden": 64, "heads": 4, "vocab": 100, "seq_len": 32, "global_batch": 8}
 
@@ -135,3 +135,17 @@ PUBLISHED_BILLIONS = {
 def test_shapes_have_as_many_weights_as_published():
     for slug, billions in PUBLISHED_BILLIONS.items():
         assert shape(slug).parameters / 1e9 == pytest.approx(billions, rel=0.01), slug
+
+
+@pytest.mark.parametrize(
+    ("written", "slug"),
+    [
+        ("LLAMA3.1_405B", "llama3-405b"),
+        ("Qwen/Qwen2.5-72B", "qwen25-72b"),
+        ("Kimi_K2 (w/o MTP)", "kimi-k2"),
+        ("mixtral 8x22b", "mixtral-8x22b"),
+        ("Llama", None),
+    ],
+)
+def test_a_public_model_is_known_however_it_is_spelled(written, slug):
+    assert known_shape(written) == slug
