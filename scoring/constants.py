@@ -142,9 +142,8 @@ class Software:
     sequence_parallel: bool
     gradient_bytes: float
     pp_overlap: float
-    recompute: str = (
-        "selective"  # what a run that says nothing recomputes: or full, or block by block
-    )
+    families: tuple[str, ...] = ()  # of GPUs that it was written for; all where none is named
+    recompute: str = "selective"  # where a run does not say: or full, or block by block
     interleaves: bool = False  # a run that does not say how deep has several chunks a stage
     frozen_bytes: float = 1.0  # least of a frozen weight: held as it is multiplied, or wider
     early_stop: bool = False  # recomputing a layer ends before its last product

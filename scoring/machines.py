@@ -128,20 +128,18 @@ def _fabric(row: Mapping[str, str], node: int, count: int) -> dict[str, object]:
 
 
 def software_of_row(row: Mapping[str, str]) -> str:
-    """The profile of a row: of its framework; of the round, the chip and the task in MLPerf."""
-    found = software_of(row.get("framework", ""))
-    mlperf = re.search(r"MLPerf v[0-9.]+", row.get("model_name", ""))
-    if not mlperf:
-        return found
-    if row["model_name"].startswith("BERT"):
-        return "bert"
-    return "rocm" if (gpu_slug(row) or "").startswith("mi3") else software_of(mlperf[0])
+    """The profile of a row: of its framework; in MLPerf of the round and of BERT."""
+    part = gpus().get(gpu_slug(row) or "")
+    mlperf = re.search(r"^BERT|MLPerf v[0-9.]+", row.get("model_name", ""))
+    name = mlperf[0] if mlperf else row.get("framework", "")
+    return software_of(name, part.family_name if part else "")
 
 
-def software_of(framework: str) -> str:
-    """The software profile of a framework's name: that of the longest prefix it has."""
+def software_of(framework: str, family: str = "") -> str:
+    """The profile of the longest prefix that a framework's name has, of those for the GPU."""
     lengths = {
         name: max((len(p) for p in software.prefixes if framework.startswith(p)), default=-1)
         for name, software in SOFTWARE.items()
+        if not software.families or family in software.families
     }
     return max(lengths, key=lambda name: lengths[name])
