@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from catalog import facts
+from catalog.consistency import contradictions
 from catalog.facts import DATA, BadFact
 from catalog.ledger import spec
 from catalog.records import NO_PRICE_FOUND, Fact, OfferRecord, PriceModel
@@ -86,7 +87,7 @@ def read(folder: Path = DATA) -> Data:
     data.rates = list(_checked(folder / "rates.csv", _rate))
     for name in FACT_FILES:
         if (folder / name).exists():
-            data.facts[name] = list(_facts(folder / name))
+            data.facts[name] = _facts(folder / name)
     price = _Prices(data)
     data.offers = list(_checked(folder / "prices.csv", price.offer))
     data.offers += price.unpriced({offer.subject for offer in data.offers})
@@ -119,11 +120,17 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
             yield rows.line_num, dict(zip(columns, row, strict=True))
 
 
-def _facts(path: Path) -> Iterator[Fact]:
-    for fact in facts.read(path):
-        if path.name != "gpus.csv" and (reason := unfit(fact)):
+def _facts(path: Path) -> list[Fact]:
+    """The facts of a file; refused where what one provider says of a type contradicts itself."""
+    said = list(facts.read(path))
+    if path.name == "gpus.csv":
+        return said
+    for fact in said:
+        if reason := unfit(fact):
             raise BadFact(f"{path.name}, {fact.subject}: {reason}")
-        yield fact
+    for subject, sentence in contradictions(said):
+        raise BadFact(f"{path.name}, {subject}: {sentence}")
+    return said
 
 
 def _provider(line: Line) -> Line:

@@ -115,6 +115,7 @@ def test_what_comes_from_outside_is_text(show: Show) -> None:
 def test_it_speaks_japanese(show: Show) -> None:
     html = show("gpus_min=128", language="ja")
     assert '<html lang="ja">' in html
+    assert ">any<" not in html
     said = text_of(html)
     for words in ("同一ファブリック上の GPU 数 ≥", "件のファブリックが該当", "最大クラスタ",
                   "同じリージョンでも同じファブリックとは限りません"):  # fmt: skip

@@ -1,0 +1,87 @@
+"""Equations that one provider's words must satisfy: refused in words, where a dispute is kept."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from catalog import bundled
+from catalog.consistency import contradictions
+from catalog.facts import COLUMNS, DATA, BadFact, read
+from catalog.records import Basis, Fact, Value
+
+
+def said(basis: Basis = Basis.DOCUMENTED, scope: str = "", **values: Value) -> list[Fact]:
+    """What is said of one type."""
+    day = date(2026, 11, 29)
+    return [
+        Fact("acme/a", name, value, basis, "https://acme.example", day, scope=scope)
+        for name, value in values.items()
+    ]
+
+
+def sentences(*facts: list[Fact]) -> list[str]:
+    return [sentence for _, sentence in contradictions([f for some in facts for f in some])]
+
+
+NICS = {"fabric_nics": 8, "fabric_gbits_per_s_per_nic": 400}
+
+
+def test_nics_times_rate_is_the_total() -> None:
+    assert sentences(said(**NICS, fabric_gbits_per_s=3200)) == []
+    assert sentences(said(**NICS, fabric_gbits_per_s=1600)) == [
+        "NICs × rate = total: 8 × 400 Gb/s is 3200 Gb/s, not 1600 Gb/s"
+    ]
+
+
+def test_links_times_rate_is_the_total_of_a_full_mesh() -> None:
+    mesh = {"scale_up": "infinity_fabric_mesh", "scale_up_domain_gpus": 8}
+    right = said(**mesh, scale_up_pair_gbytes_per_s=64, scale_up_gbytes_per_s=448)
+    wrong = said(**mesh, scale_up_pair_gbytes_per_s=64, scale_up_gbytes_per_s=896)
+    assert sentences(right) == []
+    assert sentences(wrong) == ["links × rate = total: 7 × 64 GB/s is 448 GB/s, not 896 GB/s"]
+
+
+def test_count_times_memory_is_the_total_but_of_a_slice() -> None:
+    h100 = {"gpu": "h100-sxm5-80gb"}
+    assert sentences(said(**h100, gpu_count=8, gpu_memory_gb=80)) == []
+    assert sentences(said(**h100, gpu_count=8, gpu_memory_gb=640)) == [
+        "count × memory = total: 8 × 640 GB is not 8 × 80 GB of h100-sxm5-80gb"
+    ]
+    assert sentences(said(**h100, gpu_count=0.5, gpu_memory_gb=40)) == []
+
+
+def test_no_more_gpus_are_guaranteed_than_the_domain_has() -> None:
+    wrong = said(scale_up_domain_gpus=36, scale_up_domain_guaranteed_gpus=72)
+    assert sentences(wrong) == [
+        "guaranteed ≤ domain: 72 GPUs are guaranteed of a domain of 36"
+    ]  # fmt: skip
+
+
+def test_a_dispute_stays_a_dispute() -> None:
+    assert sentences(said(**NICS, fabric_gbits_per_s=1600), said(fabric_gbits_per_s=3200)) == []
+
+
+def test_weaker_words_and_other_scopes_contradict_nothing() -> None:
+    assert sentences(said(**NICS), said(Basis.STATED, fabric_gbits_per_s=1600)) == []
+    assert sentences(said(**NICS), said(scope="oslo", fabric_gbits_per_s=1600)) == []
+    assert sentences(said(**NICS, fabric_gbits_per_s=None)) == []
+
+
+def test_the_bundled_catalog_contradicts_itself_nowhere() -> None:
+    assert list(contradictions(read(DATA / "instances.csv"))) == []
+
+
+def test_a_file_that_contradicts_itself_is_refused_by_file_subject_and_equation(
+    tmp_path: Path,
+) -> None:
+    units = {"fabric_nics": "NICs", "fabric_gbits_per_s_per_nic": "Gb/s",
+             "fabric_gbits_per_s": "Gb/s"}  # fmt: skip
+    lines = [
+        f"acme/a,{name},{value},{units[name]},documented,https://acme.example,2026-11-29,,"
+        for name, value in {**NICS, "fabric_gbits_per_s": 1600}.items()
+    ]
+    text = "\n".join([",".join(COLUMNS), *lines]) + "\n"
+    (tmp_path / "instances.csv").write_text(text)
+    with pytest.raises(BadFact, match=r"^instances.csv, acme/a: NICs × rate = total: 8 × 400 "):
+        bundled.read(tmp_path)
