@@ -269,7 +269,7 @@ def two_level_all_to_all(
 ) -> Value:
     """Every rank sends size/n to each other: the slower of the inner and the fabric's share. [s]
 
-    t = floor + max(size·(near−1)/n / inner, size·(n−near)/n · outer_share / nic) + ramp.
+    t = base + floor + max(size·(near−1)/n / inner, size·(n−near)/n · outer_share / nic) + ramp.
     outer_share < 1 where copies for one node cross the fabric once, as in expert dispatch.
     """
     nic = max(cluster.nic_effective_bytes_per_s, 1.0)
@@ -278,11 +278,11 @@ def two_level_all_to_all(
     inner = (g.near - 1) / g.ranks * size / inner_rate
     many = g.domains > 1
     outer = where(many, (g.ranks - g.near) / g.ranks * size * outer_share / nic, 0.0)
-    base, hop, ramp = _inner_link(cluster)
-    latency = NETWORK.all_to_all_us * MICRO + where(many, cluster.hop_s, 0.0)
+    base, _, ramp = _inner_link(cluster)
+    latency = base + NETWORK.all_to_all_us * MICRO + where(many, cluster.hop_s, 0.0)
     peers = where(many, (g.domains - 1) * cluster.fabric_link.ramp_us * MICRO, 0.0)
     x = maximum(inner, outer)
-    return maximum(latency, base + hop) + peers + x + sqrt(ramp * (g.ranks - 1) * x)
+    return latency + peers + x + sqrt(ramp * (g.ranks - 1) * x)
 
 
 def chain_broadcast(cluster: Cluster, size: Value, g: Group) -> Value:
