@@ -3,8 +3,10 @@
     python -m bench accuracy             the figures, and the file that the service shows them from
 
 Beside the figures over all rows stand those of sources never seen: each source in turn is predicted
-with the multipliers that the other sources alone would give (`leave_one_source_out`), and the
-intervals of constants.toml are the 10th and 90th percentile of those residuals. What decides for a
+with the multipliers that the other sources alone would give, or with the usual ones where its
+framework was never measured (`leave_one_source_out`), and the intervals of constants.toml are the
+10th and 90th percentile of those residuals. Kernels and links come from microbenchmarks alone; the
+few constants marked [E] in constants.toml, and each profile's overlaps, saw every row. What decides for a
 user is printed too: the layout that the model would choose, how throughput scales, and memory.
 
 The rows lie outside the project (../shared/data/measured): where they are absent it says so.
