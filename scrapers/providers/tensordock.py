@@ -4,8 +4,8 @@ API: GET https://dashboard.tensordock.com/api/v2/locations
      https://dashboard.tensordock.com/api/docs/fetch-hostnodes (read 2026-11-29)
 
 - `price_per_hr` is for one GPU alone; vCPUs, RAM and disk are `pricing` beside it, for a unit and
-  hour. We compare with 8 vCPUs and 32 GB of RAM a GPU and 100 GB of disk, the least that is let; where
-  `pricing` is not given, the GPUs alone are priced, and that is said.
+  hour. We compare with 8 vCPUs and 32 GB of RAM a GPU and 100 GB of disk, the least that is let;
+  where `pricing` is not given, the GPUs alone are priced, and that is said.
 - `max_count` is how many can be had in one machine now, and often stale. Sizes are 1, 2, 4, 8 and
   the most.
 - `data` may be an object with locations, or their list.
