@@ -6,8 +6,8 @@ Beside the figures over all rows stand those of sources never seen: each source 
 with the multipliers that the other sources alone would give, or with the usual ones where its
 framework was never measured (`leave_one_source_out`), and the intervals of constants.toml are the
 10th and 90th percentile of those residuals. Kernels and links come from microbenchmarks alone; the
-few constants marked [E] in constants.toml, and each profile's overlaps, saw every row. What decides for a
-user is printed too: the layout that the model would choose, how throughput scales, and memory.
+few constants marked [E] in constants.toml, and each profile's overlaps, saw every row. What decides
+for a user is printed too: the layout that the model chooses, how throughput scales, and memory.
 
 The rows lie outside the project (../shared/data/measured): where they are absent it says so.
 """
@@ -306,17 +306,19 @@ def report_scaling(rows: list[Row]) -> None:
 
 
 def report_memory(rows: list[Row]) -> None:
-    """Predicted over measured memory, where a row says what its GPUs held."""
-    ratios = []
+    """Predicted over measured memory, where a row says it; and whether what ran would fit."""
+    ratios, fits = [], []
     for row in rows:
+        cluster, job, layout = training_question(row)
+        fits.append(float(training_memory(job, layout).total) <= cluster.gpu.memory_bytes)
         stated = re.search(r"mem=([0-9.]+)GB", row["extra"])
         if stated:
-            _, job, layout = training_question(row)
             held = float(training_memory(job, layout).total) / GIGA
             ratios.append(math.log(held / float(stated[1])))
     print(
         f"  memory of {len(ratios)} rows that state it: median error "
-        f"{median(map(abs, ratios)):.1%}, bias {median(ratios):+.1%}"
+        f"{median(map(abs, ratios)):.1%}, bias {median(ratios):+.1%}; of {len(fits)} runs "
+        f"{fmean(fits):.1%} are said to fit"
     )
 
 

@@ -125,9 +125,11 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     """Activations that one layer keeps of one micro-batch until its backward pass. [B]
 
     Per token: 10 h at the norms and residuals, queries, keys, values and their output, and the
-    MLP's inner width; divided by tp but for the first where there is no sequence parallelism.
-    Unfused attention keeps 5 a s more, which selective recompute drops; with fused attention it
-    drops what norms and activations put out (4 h and an inner width). Full keeps the input alone.
+    MLP's inner width, of experts the input of each copy too; divided by tp but for the first where
+    there is no sequence parallelism. Unfused attention keeps 5 a s more, which selective recompute
+    drops; with fused attention it drops what norms and activations put out (4 h and an inner
+    width), and queries, keys and values where they come of a compressed vector. Full keeps the
+    input alone.
     """
     model = job.transformer
     software = SOFTWARE[job.software]
@@ -135,13 +137,14 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     spread = layout.tp if software.sequence_parallel else 1.0
     heads = 2.0 * (2 * model.q_width + 2 * model.kv_heads * model.head_dim)
     inner = (6.0 if model.gated else 4.0) * mean_ffn_width(job)
-    routed = 4.0 * model.topk * model.hidden * model.moe_layers / model.layers
+    routed = BF16 * model.topk * model.hidden * model.moe_layers / model.layers
     kept = 10.0 * model.hidden / spread + (heads + inner + routed) / layout.tp
     if (job.attention or software.attention) == "none":
         droppable: Value = 5.0 * model.heads * job.seq_len / layout.tp
         kept = kept + droppable
     else:
-        droppable = 4.0 * model.hidden / spread + BF16 * mean_ffn_width(job) / layout.tp
+        again = mean_ffn_width(job) + (2 * model.q_width if model.kv_width else 0)
+        droppable = 4.0 * model.hidden / spread + BF16 * again / layout.tp
     kept = kept - where(layout.recompute >= 1, droppable, 0.0)
     bare = BF16 * model.hidden / spread
     return tokens * where(layout.recompute >= 2, bare, kept)
