@@ -12,9 +12,10 @@ NVLink domain (a rack, an UltraServer, a ComputeDomain) is not said of the fabri
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 
 from catalog.models import Fabric, InstanceType, Region
 from catalog.records import FabricKind, MultiNode
@@ -120,7 +121,7 @@ def _store(network: Network, kinds: Iterable[InstanceType]) -> str:
             "how": network.how,
             "multi_node": network.multi_node,
             "source": _sources(kinds),
-            "checked": min((k.checked for k in kinds if k.checked), default=date.min),
+            "checked": _checked(kinds),
         },
     )
     fabric.instance_types.set(kinds)
@@ -128,10 +129,18 @@ def _store(network: Network, kinds: Iterable[InstanceType]) -> str:
 
 
 def _sources(kinds: Iterable[InstanceType]) -> str:
-    said = {
-        kind.evidence[name]["source"]
-        for kind in kinds
-        for name in (*LIMITS, "fabric")
-        if name in kind.evidence
-    }
-    return "; ".join([RULE, *sorted(said)])[:1000]
+    return "; ".join([RULE, *sorted({said["source"] for said in _grounds(kinds)})])[:1000]
+
+
+def _checked(kinds: Iterable[InstanceType]) -> date:
+    """The day of the oldest of the statements that it rests on."""
+    days = (date.fromisoformat(said["checked"]) for said in _grounds(kinds))
+    return min(days, default=date.min)
+
+
+def _grounds(kinds: Iterable[InstanceType]) -> Iterator[Mapping[str, Any]]:
+    for kind in kinds:
+        for name in ("fabric", *LIMITS):
+            said = kind.evidence.get(name, {})
+            if said.get("value") is not None:
+                yield said

@@ -3,8 +3,15 @@
 from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
+from catalog.discrepancies import discrepancies
+from catalog.facts import STRENGTH
+from catalog.freshness import FACTS
 from catalog.models import Fact
+from catalog.models.hardware import FactQuerySet
+from catalog.records import Basis
+from catalog.statements import INTERCONNECT
 
 # What a buyer asks of several GPUs: whether each offer of more than one says it, with a source.
 FIELDS = (
@@ -24,21 +31,35 @@ FIELDS = (
     "max_gpus_on_one_fabric",
 )
 
+# Columns that are computed have the evidence of what they are computed from.
+EVIDENCE = {
+    "nvlink_domain_gpus": ("scale_up_domain_gpus", "scale_up"),
+    "fabric_gbits_per_s_per_gpu": ("fabric_gbits_per_s",),
+}
+KINDS = STRENGTH  # every basis, the strongest first
+OLDEST = 20  # checks that are listed
+
 Coverage = dict[str, float]
 
 
 def quality() -> dict[str, Any]:
-    """DESIGN 7, `quality/`: exactly its keys."""
+    """DESIGN 7, `quality/`: its keys first; then coverage taken apart, and what is in doubt."""
     by_provider = coverage()
     offers, providers, disputes, quarantined = _counts()
     return {
         "offers": offers,
         "providers": providers,
-        "coverage": by_provider.get(None, dict.fromkeys(FIELDS, 0.0)),
+        "coverage": by_provider.pop(None, dict.fromkeys(FIELDS, 0.0)),
         "facts_without_source": Fact.objects.live().filter(source="").count(),
         "disputes": disputes,
         "stale_providers": _stale_providers(),
         "quarantined": quarantined,
+        **coverage_by_basis(),
+        "by_provider": by_provider,
+        "disputes_by_attribute": disputes_by_attribute(),
+        "discrepancies": discrepancies(),
+        "oldest_checks": oldest_checks(),
+        "facts_past_their_limit": _facts_past_their_limit(),
     }
 
 
@@ -57,6 +78,52 @@ def coverage() -> dict[str | None, Coverage]:
             }
             for provider, offers, *counts in cursor.fetchall()
         }
+
+
+def coverage_by_basis() -> dict[str, Coverage]:
+    """Coverage by how a value is known: a map a basis; together they are the whole."""
+    columns = [_known_as(kind, name) for kind in KINDS for name in FIELDS]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"select count(*), {', '.join(columns)} from offer_listing "  # noqa: S608 -- our names
+            "where gpu_count > 1"
+        )
+        offers, *counts = cursor.fetchone()
+    shares = iter(round(said / offers, 4) if offers else 0.0 for said in counts)
+    return {str(kind): {name: next(shares) for name in FIELDS} for kind in KINDS}
+
+
+def _known_as(kind: Basis, name: str) -> str:
+    """SQL that counts the offers of which a field is known in this way."""
+    bases = (f"evidence->'{said}'->>'basis'" for said in EVIDENCE.get(name, (name,)))
+    return f"count({name}) filter (where coalesce({', '.join(bases)}) = '{kind}')"
+
+
+def disputes_by_attribute() -> dict[str, int]:
+    """Types whose strongest claims differ, by attribute, the most disputed first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select d.attribute, count(*) from catalog_instancetype t "
+            "cross join lateral unnest(t.disputed) as d(attribute) "
+            "group by d.attribute order by count(*) desc, d.attribute"
+        )
+        return {str(name): int(types) for name, types in cursor.fetchall()}
+
+
+def oldest_checks() -> list[dict[str, Any]]:
+    """Interconnect facts that were not checked for longest."""
+    rows = _interconnect_facts().order_by("checked", "subject", "attribute", "id")
+    columns = ("subject", "attribute", "value", "basis", "source", "checked")
+    return [row | {"checked": row["checked"].isoformat()} for row in rows.values(*columns)[:OLDEST]]
+
+
+def _facts_past_their_limit() -> int:
+    day = timezone.now().date() - FACTS
+    return _interconnect_facts().filter(checked__lt=day).count()
+
+
+def _interconnect_facts() -> FactQuerySet:
+    return Fact.objects.live().filter(attribute__in=INTERCONNECT, subject__contains="/")
 
 
 def _counts() -> tuple[int, int, int, int]:

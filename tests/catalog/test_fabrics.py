@@ -1,6 +1,6 @@
 """Fabrics: which types stand on one, and "N GPUs of type X on one fabric of S Gb/s in region R"."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -81,6 +81,16 @@ def test_two_gpus_share_no_fabric_because_their_speeds_are_equal() -> None:
         ("h100-sxm5-80gb", "self_serve"),
         ("h200-sxm5-141gb", "self_serve"),
     }
+
+
+@pytest.mark.django_db
+def test_a_fabric_is_as_old_as_what_is_said_of_it_and_no_older() -> None:
+    old = Fact("acme/a", "vcpus", 96, Basis.DOCUMENTED, "https://old.example", date(2025, 3, 2))
+    scrape([offer("a", facts=(*facts("acme/a", **IB), old))])
+    fabric = Fabric.objects.get()
+    assert fabric.checked == MONDAY.date()
+    assert "https://acme.example/prices" in fabric.source
+    assert "https://old.example" not in fabric.source
 
 
 @pytest.mark.django_db

@@ -1,19 +1,25 @@
 """The numbers of `manage.py quality`."""
 
 import json
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 
 from catalog.models import QuarantinedRow
-from catalog.quality import quality
-from tests.catalog.conftest import facts, offer, scrape
+from catalog.quality import KINDS, quality
+from catalog.records import Basis, Fact, Value
+from tests.catalog.conftest import MONDAY, facts, offer, scrape
 
 pytestmark = pytest.mark.django_db
 KEYS = {
     "offers", "providers", "coverage", "facts_without_source", "disputes", "stale_providers",
-    "quarantined",
+    "quarantined", "documented", "spec", "stated", "measured", "derived", "by_provider",
+    "disputes_by_attribute", "discrepancies", "oldest_checks", "facts_past_their_limit",
 }  # fmt: skip
 
 
@@ -49,6 +55,99 @@ def test_the_command_tells_it_by_provider() -> None:
     assert numbers["by_provider"]["acme"]["scale_up"] == 1
     call_command("quality", stdout=said)
     assert "share of multi-GPU offers" in said.getvalue()
+
+
+def test_coverage_is_taken_apart_by_how_a_value_is_known() -> None:
+    said = {"fabric": "infiniband", "fabric_gbits_per_s": 3200}
+    stated = (replace(fact, basis=Basis.STATED) for fact in facts("acme/b", gpu=None, **said))
+    scrape([offer("a", facts=facts("acme/a", **said)),
+            offer("b", facts=(*facts("acme/b"), *stated)), offer("c")])  # fmt: skip
+    numbers = quality()
+    assert numbers["coverage"]["fabric"] == 0.6667
+    assert (numbers["documented"]["fabric"], numbers["stated"]["fabric"]) == (0.3333, 0.3333)
+    assert numbers["documented"]["fabric_gbits_per_s_per_gpu"] == 0.3333  # as what it comes from
+    assert (numbers["derived"]["scale_up"], numbers["documented"]["scale_up"]) == (1, 0)
+    for name, share in numbers["coverage"].items():
+        assert sum(numbers[kind][name] for kind in KINDS) == pytest.approx(share, abs=3e-4)
+
+
+def test_disputes_are_counted_by_attribute() -> None:
+    both = {"a": (3200, 1600), "b": (800, 400)}
+    scrape([
+        offer(name, facts=tuple(f for rate in rates for f in
+                                facts(f"acme/{name}", fabric_gbits_per_s=rate)))
+        for name, rates in both.items()
+    ])  # fmt: skip
+    assert quality()["disputes_by_attribute"] == {"fabric_gbits_per_s": 2}
+
+
+def test_the_checks_of_longest_ago_come_first() -> None:
+    old = Fact("acme/b", "sharp", "no", Basis.STATED, "https://old.example", date(2024, 5, 1))
+    scrape([offer("a", facts=facts("acme/a", fabric="roce")),
+            offer("b", facts=(*facts("acme/b"), old))])  # fmt: skip
+    numbers = quality()
+    assert numbers["facts_past_their_limit"] == 1
+    assert numbers["oldest_checks"][0] == {
+        "subject": "acme/b", "attribute": "sharp", "value": "no", "basis": "stated",
+        "source": "https://old.example", "checked": "2024-05-01",
+    }  # fmt: skip
+
+
+# --- What was measured against what the ledger says -------------------------------------------
+
+
+def measured(gbytes_per_s: float, **said: object) -> list[dict[str, Any]]:
+    """The discrepancies of a type of which a pair was measured."""
+    run = Fact("acme/a", "measured_pair_gbytes_per_s", Decimal(str(gbytes_per_s)), Basis.MEASURED,
+               "https://runs.example", MONDAY.date())  # fmt: skip
+    scrape([offer("a", facts=(*facts("acme/a", **said), run))])
+    return list(quality()["discrepancies"])
+
+
+def test_a_pair_within_what_its_links_allow_is_no_discrepancy() -> None:
+    assert measured(395) == []  # of 450 GB/s, eight H100 behind NVSwitch
+
+
+def test_a_pair_faster_than_its_links_is_one() -> None:
+    (found,) = measured(480)
+    assert found == {
+        "subject": "acme/a", "attribute": "scale_up_pair_gbytes_per_s", "ledger_value": 450.0,
+        "measured_value": 480.0, "source": "https://runs.example",
+        "why": "faster than its links can be",
+    }  # fmt: skip
+
+
+def test_a_pair_at_the_speed_of_pcie_denies_nvlink() -> None:
+    (found,) = measured(54)
+    assert (found["attribute"], found["ledger_value"]) == ("scale_up", "nvswitch")
+    assert found["why"] == "slower than NVLink of 450 GB/s a pair"
+
+
+def test_a_pair_that_beats_pcie_has_some_link() -> None:
+    l40s = {"gpu": "l40s-pcie-48gb", "scale_up": "pcie"}  # PCIe 4
+    assert measured(25, **l40s) == []
+    (found,) = measured(266, **l40s)
+    assert (found["attribute"], found["ledger_value"]) == ("scale_up", "pcie")
+    assert "faster than PCIe 4 of 31.5 GB/s" in found["why"]
+
+
+def test_a_mesh_is_as_slow_as_an_even_share_and_as_fast_as_all_its_links() -> None:
+    v100 = {"gpu": "v100-sxm2-16gb"}  # 150 GB/s to seven peers: 21.4 each if even
+    assert measured(24.2, **v100) == []
+    assert [d["attribute"] for d in measured(5, **v100)] == ["scale_up"]
+
+
+def test_what_was_observed_of_a_machine_is_held_against_the_ledger() -> None:
+    def seen(attribute: str, value: Value) -> Fact:
+        return Fact("acme/a", attribute, value, Basis.MEASURED, "https://runs.example",
+                    MONDAY.date())  # fmt: skip
+
+    scrape([offer("a", facts=(*facts("acme/a"), seen("form_factor", "pcie"),
+                              seen("gpu_count", 8), seen("scale_up", "pcie")))])  # fmt: skip
+    found = quality()["discrepancies"]
+    assert [(d["attribute"], d["ledger_value"], d["measured_value"]) for d in found] == [
+        ("form_factor", "sxm5", "pcie"),
+    ]  # what is merely derived gives way to what was seen: scale_up is pcie
 
 
 def test_an_empty_catalog_has_numbers_too() -> None:

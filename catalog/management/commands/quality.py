@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from catalog.quality import FIELDS, coverage, quality, quarantine_by_provider
+from catalog.quality import FIELDS, KINDS, quality, quarantine_by_provider
 
 
 class Command(BaseCommand):
@@ -14,34 +14,51 @@ class Command(BaseCommand):
     help = "Coverage of each interconnect field over multi-GPU offers, in all and by provider."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """--json: one object, with the keys of the API and `by_provider` beside them."""
+        """--json: one object, with the keys of the API and quarantine by provider."""
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Print it."""
         numbers = quality()
-        by_provider = {name: shares for name, shares in coverage().items() if name}
         if options["json"]:
-            more = {
-                "by_provider": by_provider,
-                "quarantined_by_provider": quarantine_by_provider(),
-            }
+            more = {"quarantined_by_provider": quarantine_by_provider()}
             self.stdout.write(json.dumps(numbers | more))
             return
-        self._lines(numbers, by_provider)
+        self._known(numbers)
+        self._doubtful(numbers)
+        self._by_provider(numbers)
 
-    def _lines(self, numbers: dict[str, Any], by_provider: dict[str, dict[str, float]]) -> None:
+    def _known(self, numbers: dict[str, Any]) -> None:
         say = self.stdout.write
         say(f"{numbers['offers']} offers of {numbers['providers']} providers")
-        say("share of multi-GPU offers with a sourced value:")
+        say("share of multi-GPU offers with a sourced value, and how it is known:")
+        say(f"  {'':<28}{'known':>8}" + "".join(f"{kind:>12}" for kind in KINDS))
         for name in FIELDS:
-            say(f"  {name:<28}{numbers['coverage'][name]:>7.1%}")
+            shares = "".join(f"{numbers[kind][name]:>12.1%}" for kind in KINDS)
+            say(f"  {name:<28}{numbers['coverage'][name]:>8.1%}{shares}")
+
+    def _doubtful(self, numbers: dict[str, Any]) -> None:
+        say = self.stdout.write
         say(f"facts without a source: {numbers['facts_without_source']}")
         say(f"disputed values: {numbers['disputes']}")
+        for name, types in numbers["disputes_by_attribute"].items():
+            say(f"  {name:<28}{types:>7}")
+        say(f"measurements that contradict the ledger: {len(numbers['discrepancies'])}")
+        for found in numbers["discrepancies"]:
+            ledger, measured = found["ledger_value"], found["measured_value"]
+            say(f"  {found['subject']} {found['attribute']}: {ledger}, measured {measured}: "
+                f"{found['why']}")  # fmt: skip
+        say(f"interconnect facts past their limit of age: {numbers['facts_past_their_limit']}")
+        if oldest := numbers["oldest_checks"]:
+            first = oldest[0]
+            say(f"oldest check: {first['checked']}, {first['subject']} {first['attribute']}")
         stale = numbers["stale_providers"]
         say(f"providers with nothing fresh: {len(stale)} ({', '.join(stale) or 'none'})")
         say(f"rows in quarantine: {numbers['quarantined']}")
+
+    def _by_provider(self, numbers: dict[str, Any]) -> None:
+        say = self.stdout.write
         say("by provider: scale-up, fabric, GPUDirect RDMA, several instances")
-        for name, shares in by_provider.items():
+        for name, shares in numbers["by_provider"].items():
             shown = ("scale_up", "fabric", "gpudirect_rdma", "multi_node")
             say(f"  {name:<28}" + "".join(f"{shares[field]:>8.0%}" for field in shown))
