@@ -37,6 +37,7 @@ from scrapers.listing import (
 from scrapers.prices import PriceHeld, check_band
 from scrapers.quantities import UnknownUnit, distance_from_nominal, gigabytes
 from scrapers.registry import provider_module
+from scrapers.sellers import seller
 
 __all__ = ["Rate", "Unreadable", "offers", "settle"]
 
@@ -125,16 +126,17 @@ def _offer(
         check_band(
             usd if usd is not None else native[0], usd is None, _chips(gpu), listing.gpu_count
         )
-    seller = listing.provider or provider.slug
+    owner = seller(listing.provider) if listing.provider else provider.slug
+    via = provider.slug if owner != provider.slug else listing.via
     converted = native is not None and native[1] != "USD"
     return OfferRecord(
-        provider=seller,
-        via=provider.slug if seller != provider.slug else listing.via,
+        provider=owner,
+        via=via,
         instance_type=listing.instance,
         price_model=listing.price_model,
         collected_at=collected_at or listing.fetched_at,
         source_url=listing.url,
-        facts=tuple(_facts(seller, listing, gpu, (collected_at or listing.fetched_at).date())),
+        facts=tuple(_facts(owner, via, listing, gpu, collected_at)),
         region=listing.region,
         country=listing.country,
         tier=listing.tier,
@@ -242,8 +244,15 @@ def _rate(currency: str, rates: Rates) -> Rate | None:
 # --- Its facts --------------------------------------------------------------------------------
 
 
-def _facts(seller: str, listing: Listing, gpu: Named | None, day: date) -> Iterator[Fact]:
-    """What the listing says of the type, each with its evidence."""
+def _facts(
+    owner: str,
+    via: str | None,
+    listing: Listing,
+    gpu: Named | None,
+    collected_at: datetime | None,
+) -> Iterator[Fact]:
+    """What the listing says of the type, each with its evidence. An aggregator's is `stated`."""
+    day = (collected_at or listing.fetched_at).date()
     said: dict[str, tuple[Value, str]] = {}
     if gpu and gpu.slug:
         said["gpu"] = gpu.slug, f"printed as {listing.gpu}"
@@ -256,10 +265,11 @@ def _facts(seller: str, listing: Listing, gpu: Named | None, day: date) -> Itera
     if listing.ram is not None:
         said["ram_gb"] = round(gigabytes(*listing.ram), 2), f"{listing.ram[0]} {listing.ram[1]}"
     said |= {name: (value, "") for name, value in listing.said.items()}
+    usual = Evidence(Basis.STATED if via else Basis.DOCUMENTED, listing.url)
     for name, (value, note) in said.items():
-        yield _fact(seller, listing, name, _checked(name, value), note, day)
+        yield _fact(owner, listing, name, _checked(name, value), note, day, usual)
     if "scale_up" not in said:
-        yield from _measured_links(seller, listing, gpu, day)
+        yield from _measured_links(owner, listing, gpu, day)
 
 
 def _checked(name: str, value: Value) -> Value:
@@ -272,10 +282,12 @@ def _checked(name: str, value: Value) -> Value:
         raise Inconsistent(f"{name} {problem}") from None
 
 
-def _fact(seller: str, listing: Listing, name: str, value: Value, note: str, day: date) -> Fact:
-    evidence = listing.evidence.get(name, Evidence(Basis.DOCUMENTED, listing.url))
+def _fact(
+    owner: str, listing: Listing, name: str, value: Value, note: str, day: date, usual: Evidence
+) -> Fact:
+    evidence = listing.evidence.get(name, usual)
     return Fact(
-        subject=f"{seller}/{listing.instance}",
+        subject=f"{owner}/{listing.instance}",
         attribute=name,
         value=value,
         basis=evidence.basis,
@@ -315,7 +327,7 @@ BRIDGED = {"a100", "a800", "a30", "a40", "h100", "h200", "rtx3090", "rtxa5000", 
 BOARD_GPUS = 8
 
 
-def _measured_links(seller: str, listing: Listing, gpu: Named | None, day: date) -> Iterator[Fact]:
+def _measured_links(owner: str, listing: Listing, gpu: Named | None, day: date) -> Iterator[Fact]:
     """NVLink that was measured between the GPUs: by a bridge, or by the switch of a board of 8."""
     if listing.said.get("measured_pair_gbytes_per_s") is None or gpu is None or not gpu.slug:
         return
@@ -326,7 +338,7 @@ def _measured_links(seller: str, listing: Listing, gpu: Named | None, day: date)
         value, rule = ScaleUp.NVSWITCH, "NVLink measured on a part of an 8-GPU SXM board"
     else:
         return
-    subject = f"{seller}/{listing.instance}"
+    subject = f"{owner}/{listing.instance}"
     yield Fact(
         subject, "scale_up", value.value, Basis.DERIVED, f"rule: {rule} ({listing.url})", day
     )
