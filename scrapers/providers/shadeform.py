@@ -1,0 +1,156 @@
+"""Shadeform: other clouds' GPU instances through one API; each is that cloud's, `via` Shadeform.
+
+API: GET https://api.shadeform.ai/v1/instances/types
+     https://docs.shadeform.ai/api-reference/instances/instances-types (read 2026-11-29)
+
+- `hourly_price` is US cents for the whole instance. There is no spot.
+- `cloud` is whose instance it is, `cloud_instance_type` that cloud's own name for it: where we read
+  the cloud itself, its own word wins, and this one checks it.
+- `vram_per_gpu_in_gb` is of one GPU. [GB, whatever other catalogs make of it]
+- `interconnect` (pcie, sxm4, sxm5) is the GPU's form; `nvlink` is true or false.
+- `availability` has each region; `available` false is sold out there.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+
+from catalog.records import WITHHELD, Basis, PriceModel, ScaleUp, Value
+from scrapers.fields import BadField, Row, each
+from scrapers.http import Http
+from scrapers.listing import (
+    Document,
+    Evidence,
+    Listing,
+    Parsed,
+    Price,
+    Provider,
+    Unreadable,
+    key_of,
+)
+
+TYPES = "https://api.shadeform.ai/v1/instances/types"
+PROVIDER = Provider(
+    slug="shadeform",
+    title="Shadeform",
+    homepage="https://www.shadeform.ai/",
+    source=TYPES,
+    refresh=timedelta(hours=2),
+    credentials=("SHADEFORM_API_KEY",),
+    home="US",
+)
+# GPUs that are sold in more than one form: theirs is worth a word.
+FORMED = re.compile(r"(A100|A800|H100|H200|H800|V100)\b", re.IGNORECASE)
+FORM = re.compile(r"sxm|pcie|nvl|oam", re.IGNORECASE)
+# The country in a region's name: "kansascity-usa-1".
+COUNTRIES = {
+    "usa": "US", "us": "US", "canada": "CA", "uk": "GB", "norway": "NO", "sweden": "SE",
+    "finland": "FI", "iceland": "IS", "france": "FR", "germany": "DE", "netherlands": "NL",
+    "poland": "PL", "spain": "ES", "italy": "IT", "india": "IN", "japan": "JP", "singapore": "SG",
+    "australia": "AU", "israel": "IL", "brazil": "BR", "mexico": "MX",
+}  # fmt: skip
+
+
+def fetch(http: Http) -> Iterator[Document]:
+    """Every type of every cloud: one answer."""
+    (key,) = key_of(PROVIDER, os.environ)
+    yield http.get(TYPES, {"X-API-KEY": key})
+
+
+# --- Parse ------------------------------------------------------------------------------------
+
+
+def parse(documents: Sequence[Document]) -> Parsed:
+    """Each type in each of its regions."""
+    for document in documents:
+        page = Row(document.json(), "")
+        try:
+            if "instance_types" not in page.fields:
+                raise Unreadable('the answer has no "instance_types"')
+            rows = page.rows("instance_types")
+        except BadField as problem:
+            raise Unreadable(f"the answer: {problem}") from None
+        yield from each(rows, partial(_type, document=document))
+
+
+def _type(row: Row, document: Document) -> Iterator[Listing]:
+    places: list[Row | None] = [*row.rows("availability")]
+    for place in places or [None]:
+        yield _listing(row, document, place)
+
+
+def _listing(row: Row, document: Document, place: Row | None) -> Listing:
+    has = row.row("configuration") or row.fail("configuration", "is missing")
+    count = has.need_number("num_gpus")
+    if count < 1 or count != int(count):
+        has.fail("num_gpus", f"{count} is not a number of GPUs")
+    cents = row.number("hourly_price")
+    memory, ram = has.number("vram_per_gpu_in_gb"), has.number("memory_in_gb")
+    said, evidence, warnings = _links(has, count, document.url)
+    deployed = row.text("deployment_type")
+    return Listing(
+        where=row.where,
+        url=document.url,
+        fetched_at=document.fetched_at,
+        provider=row.need_text("cloud"),
+        instance=row.text("cloud_instance_type") or row.need_text("shade_instance_type"),
+        price_model=PriceModel.ON_DEMAND,
+        region=place.need_text("region") if place else None,
+        country=_country(place) if place else None,
+        tier=None if deployed == "vm" else deployed,
+        available=place.flag("available") if place else False,
+        gpu=_words(has),
+        gpu_count=count,
+        gpu_memory=(memory, "GB") if memory else None,
+        vcpus=has.number("vcpus"),
+        ram=(ram, "GB") if ram else None,
+        price=Price(cents / 100) if cents else None,
+        price_note=None if cents else "no price in the list",
+        price_includes=_includes(has),
+        said=said,
+        evidence=evidence,
+        warnings=warnings,
+        row=row.shown,
+    )
+
+
+def _words(has: Row) -> str:
+    """The GPU's name, with its form where it has several and the name does not say it."""
+    words, form = has.need_text("gpu_type").replace("_", " "), has.text("interconnect")
+    if form and FORMED.match(words) and FORM.match(form) and not FORM.search(words):
+        return f"{words} {form}"
+    return words
+
+
+def _links(
+    has: Row, count: Decimal, url: str
+) -> tuple[dict[str, Value], dict[str, Evidence], tuple[str, ...]]:
+    """What `nvlink` says of the links between several GPUs."""
+    nvlink, form = has.flag("nvlink"), (has.text("interconnect") or "").lower()
+    if count < 2 or nvlink is None:
+        return {}, {}, ()
+    if form == "pcie":
+        kind = ScaleUp.NVLINK_BRIDGE if nvlink else ScaleUp.PCIE
+        return {"scale_up": kind.value}, {}, ()
+    if form.startswith("sxm") and not nvlink:  # not what the board has: then unknown
+        note = f"{WITHHELD}: nvlink is false and interconnect is {form}"
+        odd = f"nvlink is false, and interconnect {form} has it: ask the cloud"
+        return {"scale_up": None}, {"scale_up": Evidence(Basis.STATED, url, note=note)}, (odd,)
+    return {}, {}, ()
+
+
+def _country(place: Row) -> str | None:
+    """Of "US, Wichita, KS", else of "kansascity-usa-1"."""
+    first = (place.text("display_name") or "").split(",")[0].strip()
+    if re.fullmatch("[A-Z]{2}", first):
+        return first
+    words = (place.text("region") or "").lower().split("-")
+    return next((COUNTRIES[word] for word in reversed(words) if word in COUNTRIES), None)
+
+
+def _includes(has: Row) -> str:
+    disk = has.number("storage_in_gb")
+    return f"the instance with {disk} GB of disk" if disk else "the instance as the cloud has it"
