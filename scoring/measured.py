@@ -120,7 +120,7 @@ def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
         return seconds
     full = replace(layout, recompute=2.0)
     held, least = (float(training_memory(job, x).total) for x in (layout, full))
-    over = held - RAN_ANYWAY * cluster.gpu.memory_bytes
+    over = held - cluster.gpu.memory_bytes
     share = min(max(over / max(held - least, 1.0), 0.0), 1.0)
     return seconds + share * (float(training_step(cluster, job, full).total) - seconds)
 

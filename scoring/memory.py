@@ -136,15 +136,17 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     tokens = layout.micro_batch * job.seq_len / layout.cp
     spread = layout.tp if software.sequence_parallel else 1.0
     heads = 2.0 * (2 * model.q_width + 2 * model.kv_heads * model.head_dim)
-    inner = (6.0 if model.gated else 4.0) * mean_ffn_width(job)
+    # What only the gradient of a weight needs is not kept for a frozen one.
+    learns = 1.0 if job.kind != "finetune_lora" else 0.0
+    inner = (2.0 * (model.mlp_matrices - 1) + BF16 * learns) * mean_ffn_width(job)
     routed = BF16 * model.topk * model.hidden * model.moe_layers / model.layers
-    kept = 10.0 * model.hidden / spread + (heads + inner + routed) / layout.tp
+    kept = (8.0 + BF16 * learns) * model.hidden / spread + (heads + inner + routed) / layout.tp
     if (job.attention or software.attention) == "none":
         droppable: Value = 5.0 * model.heads * job.seq_len / layout.tp
         kept = kept + droppable
     else:
-        again = mean_ffn_width(job) + (2 * model.q_width if model.kv_width else 0)
-        droppable = 4.0 * model.hidden / spread + BF16 * again / layout.tp
+        again = learns * mean_ffn_width(job) + (2 * model.q_width if model.kv_width else 0)
+        droppable = BF16 * ((1.0 + learns) * model.hidden / spread + again / layout.tp)
     kept = kept - where(layout.recompute >= 1, droppable, 0.0)
     bare = BF16 * model.hidden / spread
     return tokens * where(layout.recompute >= 2, bare, kept)
