@@ -26,7 +26,7 @@ def test_a_provider_says_who_it_is_and_when_to_look(provider):
 
 
 def test_an_unknown_slug_names_those_there_are():
-    with pytest.raises(UnknownProvider, match="there are azure"):
+    with pytest.raises(UnknownProvider, match="there are aws, azure"):
         provider_module("nope")
 
 
