@@ -267,12 +267,16 @@ def test_as_of_answers_with_the_price_of_that_day(ask):
     assert {"usd_per_hour": "30", "region": "oslo"} in now
 
 
-def test_an_answer_that_has_not_changed_is_a_304(client):
-    first = client.get("/api/v1/offers/?nvlink=true")
-    again = client.get("/api/v1/offers/?nvlink=true", headers={"If-None-Match": first["ETag"]})
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_an_answer_that_has_not_changed_is_a_304(client, encoding):
+    headers = {"Accept-Encoding": encoding}
+    first = client.get("/api/v1/offers/?nvlink=true", headers=headers)
+    assert first.get("Content-Encoding", "identity") == encoding
+    headers["If-None-Match"] = first["ETag"]
+    again = client.get("/api/v1/offers/?nvlink=true", headers=headers)
     assert (again.status_code, again.content) == (304, b"")
     scrape([offer("new", "7", provider="third")], lister="third")
-    changed = client.get("/api/v1/offers/?nvlink=true", headers={"If-None-Match": first["ETag"]})
+    changed = client.get("/api/v1/offers/?nvlink=true", headers=headers)
     assert changed.status_code == 200
 
 
