@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("api", "ingest", "scoring", "accuracy")
+BENCHES = ("api", "ingest", "scoring", "accuracy", "ablation")
 
 for name in tuple(sys.argv[1:]) or BENCHES:
     if name not in BENCHES:
