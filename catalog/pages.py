@@ -182,7 +182,7 @@ def without_last(path: str, now: State, query: OfferQuery) -> dict[str, str] | N
 @require_safe
 def providers(request: HttpRequest) -> HttpResponse:
     """Where the catalog comes from: how fresh, how complete, what was refused; and the limits."""
-    found = sources()
+    found, known = sources(), quality()
     context = {
         "room": "providers",
         "sources": found,
@@ -193,7 +193,11 @@ def providers(request: HttpRequest) -> HttpResponse:
         "unpriced": freshness.UNPRICED,
         "facts_days": freshness.FACTS.days,
         "missed": freshness.MISSED_INTERVALS,
-        "quality": quality(),
+        "quality": known,
+        "fields": [
+            (name, share, known["documented"][name], known["derived"][name])
+            for name, share in known["coverage"].items()
+        ],
     }
     return render(request, "catalog/providers.html", context)
 

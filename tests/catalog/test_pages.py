@@ -330,6 +330,19 @@ def test_sources_that_were_never_fetched_live_are_said(web: Client) -> None:
     assert "on demand 3 d 45 d" in text
 
 
+def test_what_is_in_doubt_is_said(web: Client) -> None:
+    text = text_of(page(web, "/providers/"))
+    assert "No measurement contradicts what the ledger says." in text
+    assert re.search(r"The oldest check of an interconnect fact is of 20\d\d-\d\d-\d\d", text)
+    assert re.search(r"Disputes by field .* fabric_gbits_per_s \d", text)
+    kind = InstanceType.objects.get(provider="gcp", name="a3-megagpu-8g")
+    kind.measured_pair_gbytes_per_s = 54
+    kind.save()
+    text = text_of(page(web, "/providers/"))
+    assert "1 measurement contradicts what the ledger says." in text
+    assert "gcp/a3-megagpu-8g scale_up slower than NVLink of 450 GB/s a pair" in text
+
+
 def test_workloads_lead_to_their_ranking(web: Client) -> None:
     html = page(web, "/workloads/?provider=azure")
     assert re.search(r'href="/workloads/[\w-]+/\?gpus=256&amp;provider=azure"', html)
