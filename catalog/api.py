@@ -228,6 +228,7 @@ class Fabrics(APIView):
             "previous": found.previous and f"{at}&cursor={found.previous}",
             "left_out": found.left_out,
             "left_out_by": found.left_out_by,
+            "unplaced_types": found.unplaced,
             "results": found.rows,
         }
         return _json(said | ({"count": found.count} if query.count else {}))

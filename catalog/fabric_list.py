@@ -10,22 +10,24 @@ fabric there: the provider's own way of placing says that.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from django.core import signing
 from django.db import connection
+from django.db.models import Q
 
 from catalog import placement
 from catalog.fabric_query import PLACE, FabricQuery
 from catalog.filters import BadQuery
 from catalog.models import Fabric, InstanceType
-from catalog.records import Basis, FabricKind
+from catalog.records import Basis, FabricKind, MultiNode
 
 Answer = bool | None
 Key = tuple[bool, bool, bool, Decimal, str]
+UNJOINED = {FabricKind.ETHERNET, FabricKind.NONE}  # without RDMA or GPUDirect: no fabric here
 # What the evidence of a row tells: of the fabric, its speed, its size and the way onto it.
 EVIDENCE = ("fabric", "fabric_gbits_per_s", "max_gpus_on_one_fabric", "same_fabric", "multi_node")
 
@@ -198,7 +200,11 @@ def _lets_through(query: FabricQuery, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One page of fabrics, and what an unknown kept out of the list."""
+    """One page of fabrics, and what an unknown kept out of the list.
+
+    `unplaced` types have such a network, but nobody says how several are joined on it: they stand
+    on no fabric, and are not said to have none.
+    """
 
     rows: list[dict[str, Any]]
     count: int
@@ -206,6 +212,7 @@ class Found:
     previous: str | None = None
     left_out: int = 0
     left_out_by: Mapping[str, int] = field(default_factory=dict)
+    unplaced: int = 0
 
 
 def find(query: FabricQuery) -> Found:
@@ -230,15 +237,22 @@ def find(query: FabricQuery) -> Found:
                 left_out[name] += 1
             continue
         listed.append(_keyed(standing, query, unknown))
-    return _page(query, sorted(listed, key=lambda pair: pair[0]), total, dict(left_out))
+    found = _page(query, sorted(listed, key=lambda pair: pair[0]))
+    return replace(found, left_out=total, left_out_by=dict(left_out), unplaced=unplaced(query))
 
 
-def _page(
-    query: FabricQuery,
-    listed: Sequence[tuple[Key, dict[str, Any]]],
-    left_out: int,
-    left_out_by: Mapping[str, int],
-) -> Found:
+def unplaced(query: FabricQuery) -> int:
+    """Types of this kind on an RDMA network of which nobody says how several are joined on it."""
+    types = InstanceType.objects.filter(fabrics=None, fabric__in=set(FabricKind) - UNJOINED)
+    asked = {"provider__in": query.provider, "gpu__in": query.gpu, "fabric__in": query.technology}
+    types = types.filter(**{lookup: words for lookup, words in asked.items() if words})
+    if query.infiniband is not None:
+        infiniband = Q(fabric=FabricKind.INFINIBAND)
+        types = types.filter(infiniband if query.infiniband else ~infiniband)
+    return types.exclude(multi_node=MultiNode.NO).count()
+
+
+def _page(query: FabricQuery, listed: Sequence[tuple[Key, dict[str, Any]]]) -> Found:
     """The rows after the cursor, or before it."""
     keys = [key for key, _ in listed]
     start, end = 0, query.page_size
@@ -252,8 +266,6 @@ def _page(
         count=len(listed),
         next=_cursor(query, shown[-1][0]) if shown and end < len(listed) else None,
         previous=_cursor(query, shown[0][0], backward=True) if shown and start else None,
-        left_out=left_out,
-        left_out_by=left_out_by,
     )
 
 
@@ -330,6 +342,7 @@ def _type(kind: InstanceType, gpus: int | None) -> dict[str, Any]:
         "instance_type": kind.name,
         "gpu": kind.gpu_id,
         "gpu_count": kind.gpu_count,
+        "scale_up_domain_gpus": kind.scale_up_domain_gpus,
         "guaranteed_trays": trays,
         "nodes": nodes,
         "gangs": placement.gangs(nodes, trays) if nodes and trays else None,

@@ -178,6 +178,7 @@ FABRIC_PAGE: Json = {
         "count": _COUNT,
         "left_out": _COUNT,
         "left_out_by": {"type": "object", "additionalProperties": _COUNT},
+        "unplaced_types": _COUNT,
     },
 }
 FABRICS: Json = {

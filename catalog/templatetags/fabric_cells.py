@@ -84,9 +84,12 @@ def fabric_nodes(row: Row) -> SafeString:
     """Instances that hold the GPUs asked for, and how racks take them."""
     if row["nodes"] is None:
         return unknown()
-    gangs = row["gangs"]
-    racks = f"<small>{gettext('racks')}: {' + '.join(map(number, gangs))}</small>" if gangs else ""
-    return safe(f"{number(row['nodes'])}{racks}")
+    kind, gangs = row["instance_types"][0], row["gangs"]
+    racks = " + ".join(map(number, gangs or ()))
+    if not gangs and (kind["scale_up_domain_gpus"] or 0) > kind["gpu_count"]:
+        racks = gettext("unknown")  # a rack of several trays, of which nobody guarantees any number
+    beneath = f"<small>{gettext('racks')}: {racks}</small>" if racks else ""
+    return safe(f"{number(row['nodes'])}{beneath}")
 
 
 @register.filter

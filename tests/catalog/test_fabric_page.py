@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from config.middleware import POLICY
 from tests.catalog.conftest import DAY, MONDAY, facts, offer, scrape
-from tests.catalog.test_fabrics import market
+from tests.catalog.test_fabrics import RACK, market
 
 Show = Callable[..., str]
 pytestmark = pytest.mark.django_db
@@ -79,9 +79,14 @@ def test_a_row_says_price_place_speed_size_way_and_instances(show: Show) -> None
 
 
 def test_racks_are_filled_evenly(show: Show) -> None:
-    assert "24 racks : 12 + 12" in text_of(show("gpus_min=96&gpu=gb200-superchip-186gb")).replace(
-        "racks:", "racks :"
-    )
+    assert "24 racks: 12 + 12" in text_of(show("gpus_min=96&gpu=gb200-superchip-186gb"))
+
+
+def test_what_nobody_guarantees_of_a_rack_is_unknown(show: Show) -> None:
+    rack = {name: value for name, value in RACK.items() if "guaranteed" not in name}
+    scrape([offer("free", None, provider="other", facts=facts("other/free", **rack))],
+           lister="other", days=(datetime.now(UTC) - MONDAY) / DAY)  # fmt: skip
+    assert "24 racks: unknown" in text_of(show("gpus_min=96&provider=other"))
 
 
 def test_an_empty_list_says_why_and_what_to_do(show: Show) -> None:

@@ -200,6 +200,18 @@ def test_an_unknown_gpu_is_none_that_its_candidates_exclude(ask: Any) -> None:
     assert ask("provider=other&gpu=h200-sxm5-141gb")[1]["left_out_by"] == {}
 
 
+def test_a_type_of_which_nobody_says_how_it_is_joined_is_counted_and_on_no_fabric(ask: Any) -> None:
+    lone = {"fabric": "infiniband", "fabric_gbits_per_s": 3200}
+    scrape([offer("lone", provider="other", facts=facts("other/lone", **lone)),
+            offer("never", provider="other", facts=facts("other/never", multi_node="no", **lone))],
+           lister="other", days=(datetime.now(UTC) - MONDAY) / DAY)  # fmt: skip
+    names, answer = ask("gpu=h100-sxm5-80gb&infiniband=true")
+    assert "lone" not in names
+    assert answer["unplaced_types"] == 1
+    for query in ("technology=roce", "infiniband=false", "provider=acme", "gpu=h200-sxm5-141gb"):
+        assert ask(query)[1]["unplaced_types"] == 0
+
+
 def test_racks_take_the_nodes_evenly(ask: Any) -> None:
     _, answer = ask("gpus_min=96&gpu=gb200-superchip-186gb")
     (row,) = answer["results"]
