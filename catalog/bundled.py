@@ -74,13 +74,25 @@ def digest(folder: Path = DATA) -> str:
 
 
 def read(folder: Path = DATA) -> Data:
-    """Every file of the folder. One that is absent says nothing.
+    """Every file of the folder.
 
     Raises
     ------
     BadFact
-        Naming the file, the line and what is wrong with it.
+        Naming the file that is not there, or the line and what is wrong with it.
     """
+    for name in (*COLUMNS, *FACT_FILES):
+        if not (folder / name).is_file():
+            raise BadFact(f"{folder / name} is not there")
+    try:
+        return _read(folder)
+    except UnicodeDecodeError as problem:
+        raise BadFact(f"a file of {folder} is not UTF-8 text: {problem}") from None
+    except csv.Error as problem:
+        raise BadFact(f"a file of {folder} is not CSV: {problem}") from None
+
+
+def _read(folder: Path) -> Data:
     data = Data()
     data.providers = list(_checked(folder / "providers.csv", _provider))
     data.regions = list(_checked(folder / "regions.csv", _region))
@@ -104,8 +116,6 @@ def _checked(path: Path, read_line: Callable[[Line], T]) -> Iterator[T]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:
-    if not path.exists():
-        return
     columns = COLUMNS[path.name]
     with path.open(encoding="utf-8", newline="") as text:
         rows = csv.reader(text)
@@ -170,9 +180,9 @@ def _positive(line: Line, name: str) -> Decimal:
 
 def _day(line: Line, name: str) -> date:
     try:
-        return date.fromisoformat(line[name])
-    except ValueError:
-        raise BadFact(f"{name}: {line[name][:40]!r} is not a date like 2026-11-29") from None
+        return facts.day(line[name])
+    except BadFact as problem:
+        raise BadFact(str(problem).replace("checked", name, 1)) from None
 
 
 class _Prices:

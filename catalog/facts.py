@@ -10,7 +10,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import cache
@@ -220,7 +220,7 @@ def _fact(row: list[str]) -> Fact:
         value=_value(attribute, text),
         basis=Basis(basis),
         source=source,
-        checked=_day(checked),
+        checked=day(checked),
         scope=scope,
         provisional=note.startswith("provisional"),
         note=note,
@@ -236,11 +236,14 @@ def _value(attribute: Attribute, text: str) -> Value:
         raise BadFact(f"value: {attribute.name} {problem}") from None
 
 
-def _day(text: str) -> date:
+def day(text: str) -> date:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
-        raise BadFact(f"checked: {text!r} is not a date like 2026-11-29") from None
+        raise BadFact(f"checked: {text[:40]!r} is not a date like 2026-11-29") from None
+    if day > datetime.now(UTC).date() + timedelta(days=1):  # it is tomorrow already in Tokyo
+        raise BadFact(f"checked: {text} has not come yet")
+    return day
 
 
 @cache

@@ -12,13 +12,16 @@ FLOOD = 5  # times as many as are listed
 FEW = 10  # fewer listed offers than this are no measure of a flood
 
 
-def held(cursor: CursorWrapper, lister: str) -> str | None:
-    """Why the rows staged in `incoming` must not be published as they are, in one sentence."""
+def held(cursor: CursorWrapper, lister: str, *, whole: bool = True) -> str | None:
+    """Why the rows staged in `incoming` must not be published as they are, in one sentence.
+
+    Of a list that is not `whole`, what is missing is no loss.
+    """
     cursor.execute(_AGAINST_LISTED, {"lister": lister, "move": MOVE_PERCENT})
     incoming, listed, lost, priced, moved = cursor.fetchone()
     if not incoming:
         return "The list is empty."
-    if 100 * lost > LOST_PERCENT * listed:
+    if whole and 100 * lost > LOST_PERCENT * listed:
         return f"{lost} of {listed} listed offers are gone, more than {LOST_PERCENT} %."
     if listed >= FEW and incoming > FLOOD * listed:
         return f"{incoming} offers came where {listed} are listed, more than {FLOOD} times."

@@ -63,9 +63,11 @@ def publish(
         _lock_catalog(cursor)
         _account(run, normalised, sieved)
         stage_offers(cursor, sieved.offers)
-        state, reason = _verdict(cursor, run, approved=approved)
+        whole = not normalised.partial
+        state, reason = _verdict(cursor, run, approved=approved, whole=whole)
         if state is RunState.PUBLISHED:
-            state = _write(cursor, run, sieved.offers)
+            state = _write(cursor, run, sieved.offers, whole=whole)
+            reason = "" if whole else f"Nothing was ended: {normalised.partial}."
         finish(run, state, reason)
     return run
 
@@ -115,12 +117,14 @@ def _payload_of(row: Rejected, payloads: Sequence[tuple[str, str]]) -> str | Non
     return next((sha for sha, url in payloads if url and url in row.where), None)
 
 
-def _verdict(cursor: CursorWrapper, run: ScrapeRun, *, approved: bool) -> tuple[RunState, str]:
+def _verdict(
+    cursor: CursorWrapper, run: ScrapeRun, *, approved: bool, whole: bool
+) -> tuple[RunState, str]:
     published = Provider.objects.get(pk=run.provider_id).published_run
     if published and _time(published) > _time(run):
         when = f"{_time(published):%Y-%m-%d %H:%M} UTC"
         return RunState.SUPERSEDED, f"A newer list, of {when}, is published."
-    reason = None if approved else gates.held(cursor, run.provider_id)
+    reason = None if approved else gates.held(cursor, run.provider_id, whole=whole)
     return (RunState.HELD, reason) if reason else (RunState.PUBLISHED, "")
 
 
@@ -128,10 +132,12 @@ def _time(run: ScrapeRun) -> datetime:
     return run.collected_at or run.started_at
 
 
-def _write(cursor: CursorWrapper, run: ScrapeRun, offers: list[OfferRecord]) -> RunState:
+def _write(
+    cursor: CursorWrapper, run: ScrapeRun, offers: list[OfferRecord], *, whole: bool
+) -> RunState:
     said = [fact for offer in offers for fact in offer.facts]
     respecified = _learn(cursor, {run.provider_id: said}, run.pk)
-    counts = write_offers(cursor, run.provider_id, run.pk, _time(run))
+    counts = write_offers(cursor, run.provider_id, run.pk, _time(run), whole=whole)
     reprice_types(cursor, respecified)
     _count(run, counts)
     provider = Provider.objects.filter(pk=run.provider_id)

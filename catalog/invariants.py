@@ -33,12 +33,14 @@ CHECKS = {
     "I2 one running run a provider": """
         select count(*) from (select provider_id from catalog_scraperun where state = 'running'
         group by provider_id having count(*) > 1) twice""",
-    "I4 what a scrape listed is of its provider's published run": """
+    # Kept with its age: of a list that was not whole, or beside a row that could not be read.
+    "I4 what a scrape listed is of its provider's published run, or kept": """
         select count(*) from catalog_offer o join catalog_provider l on l.slug = o.listed_by_id
         left join catalog_scraperun r on r.id = l.published_run_id
         where o.ended_at is null and o.run_id is not null
         and o.run_id is distinct from l.published_run_id
-        and o.collected_at <= coalesce(r.collected_at, now())""",
+        and o.collected_at <= coalesce(r.collected_at, now())
+        and coalesce(r.quarantined, 0) = 0 and coalesce(r.reason, '') = ''""",
     "I7 no price is 0, negative, NaN or infinite": """
         select count(*) from catalog_price where native_amount <= 0 or native_amount >= 'Infinity'
         or usd_per_hour <= 0 or usd_per_hour >= 'Infinity'""",

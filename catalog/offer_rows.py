@@ -90,9 +90,17 @@ def add_places(cursor: CursorWrapper) -> None:
 
 
 def write_offers(
-    cursor: CursorWrapper, lister: str | None, run: UUID | None, at: datetime
+    cursor: CursorWrapper,
+    lister: str | None,
+    run: UUID | None,
+    at: datetime,
+    *,
+    whole: bool = True,
 ) -> Counts:
-    """Make the incoming rows what `lister` lists. With neither run nor lister: the bundled list."""
+    """Make the incoming rows what `lister` lists. With neither run nor lister: the bundled list.
+
+    Of a list that is not whole, what is missing has not ended.
+    """
     cursor.execute(_MATCHED)
     _candidates(cursor)
     cursor.execute(
@@ -103,7 +111,7 @@ def write_offers(
     written = _run(cursor, _UPSERT, run=run, lister=lister)
     cursor.execute(_NAME_NEW)
     written += _reprice(cursor, run)
-    ended = _end(cursor, lister, run, at)
+    ended = _end(cursor, lister, run, at) if whole else 0
     if new > MANY:
         cursor.execute("analyze catalog_offer, catalog_price")
     return Counts(new, changed, ended, total - new - changed, written + ended)
@@ -220,17 +228,21 @@ def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: dateti
     """Offers that are listed no more: ended, not deleted, and their open period closed.
 
     A scrape ends what scrapes have listed; the bundled list, what only it has listed. So a live
-    list that covers less than the bundled one leaves the rest standing, with its date.
+    list that covers less than the bundled one leaves the rest standing, with its date. Nor does an
+    offer end whose type stands in a row that could not be read: that row may be the offer.
     """
     whose = "o.listed_by_id = %(lister)s and o.run_id is not null" if run else "o.run_id is null"
     cursor.execute(
         "with gone as (update catalog_offer o set ended_at = %(at)s "
         f"where o.ended_at is null and {whose} "
-        "and not exists (select from matched m where m.offer_id = o.id) returning o.id), "
+        "and not exists (select from matched m where m.offer_id = o.id) "
+        "and not exists (select from catalog_quarantinedrow q join catalog_instancetype t "
+        "on position(t.name in q.row) > 0 "
+        "where q.run_id = %(run)s and t.id = o.instance_type_id) returning o.id), "
         "closed as (update catalog_price p set "
         "valid_to = greatest(%(at)s, p.valid_from + interval '1 microsecond') "
         "from gone where p.offer_id = gone.id and p.valid_to is null) select count(*) from gone",
-        {"lister": lister, "at": at},
+        {"lister": lister, "at": at, "run": run},
     )
     return int(cursor.fetchone()[0])
 

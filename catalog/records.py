@@ -190,6 +190,7 @@ class Normalised:
     offers: list[OfferRecord] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
+    partial: str = ""  # why this is not the whole list; then what is missing has not ended
 
     @property
     def rows(self) -> int:

@@ -19,6 +19,7 @@ __all__ = [
     "Listing",
     "MissingKey",
     "Parsed",
+    "Partial",
     "Price",
     "Provider",
     "Rejected",
@@ -105,6 +106,13 @@ class Ignored:
 
 
 @dataclass(frozen=True, slots=True)
+class Partial:
+    """Said once, anywhere in a list: why it is not the whole of it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """How one attribute of a listing is known, where it is not simply the document that says it.
 
@@ -180,4 +188,4 @@ class Listing:
     row: str = ""  # the row itself, cut short, for the quarantine
 
 
-Parsed = Iterator[Listing | Rejected | Ignored]
+Parsed = Iterator[Listing | Rejected | Ignored | Partial]

@@ -30,6 +30,7 @@ from scrapers.listing import (
     Ignored,
     Listing,
     Parsed,
+    Partial,
     Price,
     Provider,
     Unreadable,
@@ -92,6 +93,8 @@ def settle(
     for item in parsed:
         if isinstance(item, Ignored):
             result.ignored[item.reason] += 1
+        elif isinstance(item, Partial):
+            result = replace(result, partial=item.reason)
         elif isinstance(item, Rejected):
             result.rejected.append(item)
         else:

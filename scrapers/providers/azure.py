@@ -31,6 +31,7 @@ from scrapers.listing import (
     Ignored,
     Listing,
     Parsed,
+    Partial,
     Price,
     Provider,
     Unreadable,
@@ -100,6 +101,19 @@ def parse(documents: Sequence[Document]) -> Parsed:
         yield from each(page.rows("Items"), read)
     for row, document, _ in skus:
         yield from each([row], partial(_unpriced, document=document, priced=priced))
+    if reason := _gap([page for page, _ in pages if "Items" in page.fields]):
+        yield Partial(reason)
+
+
+def _gap(pages: Sequence[Row]) -> str | None:
+    """Why these pages are not the whole price list; None where they are."""
+    for page in pages:
+        items, count = len(page.rows("Items")), page.fields.get("Count")
+        if count is not None and count != items:
+            return f"a page says that it has {count} prices and has {items}"
+    if pages and pages[-1].fields.get("NextPageLink"):
+        return "its last page names a next one"
+    return None
 
 
 def _page(document: Document) -> Row:

@@ -359,3 +359,23 @@ def test_a_reader_sees_the_old_list_or_the_new_and_never_a_mix() -> None:
     assert {len(prices) for prices in seen} == {1}
     assert len(seen) > 1
     assert CatalogVersion.objects.get().version == 6
+
+
+def test_a_list_that_is_not_whole_ends_nothing(eight: Callable[[], list[OfferRecord]]) -> None:
+    scrape(eight())
+    run = begin(collected_at=MONDAY + DAY)
+    publish(run, Normalised([offer("h100x8-0", "21")], partial="its last page names a next one"), 2)
+    assert (run.state, run.offers_changed, run.offers_ended) == ("published", 1, 0)
+    assert run.reason == "Nothing was ended: its last page names a next one."
+    assert Offer.objects.listed().count() == 10
+
+
+def test_an_offer_whose_row_could_not_be_read_has_not_ended(
+    eight: Callable[[], list[OfferRecord]],
+) -> None:
+    scrape(eight())
+    rest = [o for o in eight() if o.instance_type not in {"h100x8-3", "h100x8-4"}]
+    run = begin(collected_at=MONDAY + DAY)
+    unread = Rejected("price: 'oops' is no number", "Items[3]", '{"name": "h100x8-3"}')
+    publish(run, Normalised(rest, [unread]), run.epoch)
+    assert Offer.objects.exclude(ended_at=None).get().instance_type.name == "h100x8-4"

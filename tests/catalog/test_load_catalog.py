@@ -54,6 +54,7 @@ def folder(tmp_path: Path) -> Path:
     for name, text in LINES.items():
         (tmp_path / name).write_text(text)
     shutil.copy(DATA / "gpus.csv", tmp_path)
+    (tmp_path / "fabrics.csv").write_text(FACTS)
     return tmp_path
 
 
@@ -105,6 +106,8 @@ def test_the_same_files_are_skipped_and_forced_they_change_nothing(folder: Path)
         ("prices.csv", "gpu,,", "kilo,,", "prices.csv line 2: per: 'kilo'"),
         ("regions.csv", "NO,", "Norway,", "regions.csv line 2: country"),
         ("rates.csv", "2026-11-20", "soon", "rates.csv line 3: day: 'soon'"),
+        ("prices.csv", "2026-11-10", "2126-11-10", "prices.csv line 2: checked: 2126-11-10 has"),
+        ("instances.csv", "2026-11-10", "2126-11-10", "instances.csv line 2: checked: 2126"),
         ("instances.csv", "8,GPUs", "8,cards", "instances.csv line 3: unit"),
         ("instances.csv", "h100-sxm5-80gb", "h900", "instances.csv"),
         ("providers.csv", "acme,Acme,", "acme,,", "providers.csv line 2: title"),
@@ -123,6 +126,25 @@ def test_a_wrong_line_is_named_and_nothing_is_lost(
     assert rows() == before
     edit(name, new, old)
     assert load(folder).skipped  # what is in the tables is what was loaded before
+
+
+@pytest.mark.parametrize("name", ["prices.csv", "regions.csv", "instances.csv", "gpus.csv"])
+def test_a_file_or_a_folder_that_is_not_there_empties_nothing(folder: Path, name: str) -> None:
+    load(folder)
+    before = rows()
+    (folder / name).unlink()
+    with pytest.raises(CommandError, match=f"{name} is not there. Nothing was loaded"):
+        call_command("load_catalog", "--from", folder)
+    with pytest.raises(CommandError, match=r"is not there\. Nothing was loaded"):
+        call_command("load_catalog", "--from", folder / "mistyped")
+    assert rows() == before
+    assert Offer.objects.listed().count() == 2
+
+
+def test_bytes_that_are_no_text_are_one_sentence(folder: Path) -> None:
+    (folder / "prices.csv").write_bytes(b"\xff\xfe")
+    with pytest.raises(CommandError, match="is not UTF-8 text"):
+        call_command("load_catalog", "--from", folder)
 
 
 def test_a_line_that_is_gone_is_superseded_and_its_offer_ends(
