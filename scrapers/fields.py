@@ -197,6 +197,17 @@ class Row:
         place = f"{self.where}.{name}" if self.where else name
         return [Row(item, f"{place}[{n}]") for n, item in enumerate(value)]
 
+    def texts(self, name: str) -> list[str]:
+        """The words of a list; one that is no text spoils the row."""
+        value = self.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self.fail(name, "is not a list")
+        places = [f"{name}[{n}]" for n in range(len(value))]
+        words = Row(dict(zip(places, value, strict=True)), self.where)
+        return [words.need_text(place) for place in places]
+
     def row(self, name: str) -> "Row | None":
         value = self.get(name)
         if value is None:

@@ -106,11 +106,8 @@ def _size(row: Row, document: Document) -> Iterator[Listing | Ignored]:
     if gpu is None:
         yield Ignored("no GPU")
         return
-    regions = row.get("regions")
-    if regions is not None and not isinstance(regions, list):
-        row.fail("regions", "is not a list")
-    places: list[str | None] = [str(region) for region in regions or ()]
-    for region in places or [None]:
+    regions: list[str | None] = [*row.texts("regions")]
+    for region in regions or [None]:
         yield _listing(row, gpu, document, region)
 
 

@@ -131,10 +131,10 @@ def _kind(row: Row) -> str:
 
 
 def _region(row: Row, known: _Known) -> Iterator[Rejected]:
-    name, country, capabilities = row.need_text("id"), row.text("country"), row.get("capabilities")
+    name, country = row.need_text("id"), row.text("country")
     if country:
         known.countries[name] = country.upper()
-    if isinstance(capabilities, list) and CAPABLE in capabilities:
+    if CAPABLE in row.texts("capabilities"):
         known.capable[name] = None
     yield from ()
 

@@ -159,8 +159,7 @@ def _irrelevant(row: Row, technical: Row) -> str | None:
     if system is not None and system.text("family") == "windows":
         return "a Windows price"
     blobs = row.row("blobs")
-    tags = blobs.get("tags") if blobs else None
-    if isinstance(tags, list) and "coming_soon" in tags:
+    if blobs is not None and "coming_soon" in blobs.texts("tags"):
         return "a type that is not sold yet"
     return None
 

@@ -95,10 +95,9 @@ def _rows(document: Document) -> tuple[list[Row], bool]:
 
 def _stock(row: Row, stock: dict[str, set[str]]) -> Iterator[Rejected]:
     """Fills `stock`: location → the types to be had there now."""
-    place, names = row.need_text("location_code"), row.get("availabilities")
-    if not isinstance(names, list):
+    if row.get("availabilities") is None:  # an empty list is sold out, no list says nothing
         row.fail("availabilities", "is not a list")
-    stock.setdefault(place, set()).update(str(name) for name in names)
+    stock.setdefault(row.need_text("location_code"), set()).update(row.texts("availabilities"))
     yield from ()
 
 

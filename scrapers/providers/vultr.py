@@ -140,11 +140,8 @@ def _plan(
     if words is None:
         yield Ignored("no GPU")
         return
-    places = row.get("locations")
-    if places is not None and not isinstance(places, list):
-        row.fail("locations", "is not a list")
-    named: list[str | None] = [str(place) for place in places or ()]
-    for place in named or [None]:
+    places: list[str | None] = [*row.texts("locations")]
+    for place in places or [None]:
         for model, price, note, sold in _prices(row):
             yield _listing(
                 row,

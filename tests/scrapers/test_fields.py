@@ -88,6 +88,15 @@ def test_types_are_kept_apart():
             wrong()
 
 
+def test_words_of_a_list_are_all_texts():
+    row = Row({"a": ["x", " y "], "b": ["x", 7], "c": [None], "d": "x", "e": None}, "r")
+    assert (row.texts("a"), row.texts("e"), row.texts("none")) == (["x", "y"], [], [])
+    for name, where in (("b", "r.b[1]"), ("c", "r.c[0]"), ("d", "r.d")):
+        with pytest.raises(BadField) as problem:
+            row.texts(name)
+        assert problem.value.where == where
+
+
 def test_a_long_text_is_refused_and_an_invisible_one_cleaned():
     with pytest.raises(BadField, match="longer than"):
         Row({"a": "x" * 5000}, "r").text("a")
