@@ -17,7 +17,11 @@ SSD_GIB = 375  # of one local SSD
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """`host` and `gpu` name the meters; a host of None is inside the GPU's own price."""
+    """`host` and `gpu` name the meters; a host of None is inside the GPU's own price.
+
+    `spot_only`: "you must create instances by using Spot VMs or Flex-start VMs" (PAGE), whatever
+    the meters ask.
+    """
 
     name: str
     host: str | None
@@ -26,6 +30,7 @@ class Machine:
     gpu: str
     gpu_count: int
     ssds: int = 0
+    spot_only: bool = False
 
 
 # What the GPU meters sell, as our list names it.
@@ -43,27 +48,30 @@ GPUS = {
 }
 
 
-def _series(name: str, host: str, gpu: str, sizes: str, ssds: int = 0) -> list[Machine]:
+def _series(
+    name: str, host: str, gpu: str, sizes: str, ssds: int = 0, *, spot_only: bool = False
+) -> list[Machine]:
     """ "1g:12/85/1" is 12 vCPUs, 85 GiB and 1 GPU, each with `ssds` local SSDs."""
     machines = []
     for size in sizes.split():
         suffix, _, amounts = size.partition(":")
         vcpus, ram, count = (int(amount) for amount in amounts.split("/"))
-        machines.append(Machine(f"{name}-{suffix}", host, vcpus, ram, gpu, count, ssds * count))
+        own = (vcpus, ram, gpu, count, ssds * count, spot_only)
+        machines.append(Machine(f"{name}-{suffix}", host, *own))
     return machines
 
 
 _A2 = "1g:12/85/1 2g:24/170/2 4g:48/340/4 8g:96/680/8"
 _A2_ULTRA = "1g:12/170/1 2g:24/340/2 4g:48/680/4 8g:96/1360/8"
-_A3 = "1g:26/234/1 2g:52/468/2 4g:104/936/4 8g:208/1872/8"
+_A3_PARTS = "1g:26/234/1 2g:52/468/2 4g:104/936/4"
 _G2 = "4:4/16/1 8:8/32/1 12:12/48/1 16:16/64/1 24:24/96/2 32:32/128/1 48:48/192/4 96:96/384/8"
 _G4 = "48:48/180/1 96:96/360/2 192:192/720/4 384:384/1440/8"
 MACHINES = (
     *_series("a2-highgpu", "a2", "a100-40", _A2),
     *_series("a2-megagpu", "a2", "a100-40", "16g:96/1360/16"),
     *_series("a2-ultragpu", "a2", "a100-80", _A2_ULTRA, 1),
-    *_series("a3-highgpu", "a3", "h100", _A3, 2),
-    *_series("a3-edgegpu", "a3", "h100", "8g:208/1872/8", 2),
+    *_series("a3-highgpu", "a3", "h100", _A3_PARTS, 2, spot_only=True),
+    *_series("a3-highgpu", "a3", "h100", "8g:208/1872/8", 2),
     *_series("a3-megagpu", "a3plus", "h100-plus", "8g:208/1872/8", 2),
     *_series("a3-ultragpu", "a3ultra", "h200", "8g:224/2952/8", 4),
     *_series("g2-standard", "g2", "l4", _G2),

@@ -13,6 +13,7 @@ Types:  machineTypes of the Compute API, read here where given, since they need 
 - A price is `units` + `nanos` · 1e-9. RAM is by the GiB or, later, by the GB and hour; local SSD
   by the GiB and month of 730 hours.
 - That a meter is for spot may stand in its description alone; commitments are meters of theirs.
+- Parts of an A3 High board are spot only, although their meters have a price on demand.
 - One meter may cover regions that do not have the machine: where machine types are given, only
   the regions that list it are offered.
 """
@@ -237,6 +238,8 @@ def _machine(machine: Machine, found: Found) -> Iterator[Listing | Rejected]:
     listed = {region for region, _, _ in found.types.get(machine.name, ())}
     for of, key in list(found.rates):
         if of != gpu or (listed and key[0] not in listed):
+            continue
+        if machine.spot_only and key[1] is not PriceModel.SPOT:
             continue
         rates = {part: found.rates.get((part, key)) for part in parts}
         yield from each(

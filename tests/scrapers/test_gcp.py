@@ -1,5 +1,6 @@
 """What is odd about Google: parts added up inside one region, slices, spot by description only."""
 
+import json
 from decimal import Decimal
 
 import pytest
@@ -7,6 +8,7 @@ from loopback import Answer, serve
 from recorded import fact, one, parsed, reasons, recorded, shared
 
 from catalog.records import Basis, Normalised, OfferRecord
+from scrapers.gcp_machines import Meter, meter
 from scrapers.lines import offer_line
 from scrapers.listing import MissingKey, Unreadable
 from scrapers.normalise import offers
@@ -93,6 +95,63 @@ def test_machine_types_say_where_a_machine_is_and_what_has_no_price():
     assert (ultra.usd_per_hour, ultra.price_note) == (None, "no price in this document")
     assert offer_line(ultra)["gpu"] == "h200-sxm5-141gb"
     assert result.ignored["the same machine type in another zone"] == 2
+
+
+def test_a_part_of_an_a3_board_is_spot_only():
+    template = json.loads(recorded("gcp").body)["skus"][0]
+    rows = [
+        template | {"description": f"{spot}{what}", "pricingInfo": [_hour(unit)]}
+        for spot in ("", "Spot Preemptible ")
+        for what, unit in (
+            ("Nvidia H100 80GB GPU running in Americas", "h"),
+            ("A3 Instance Core running in Americas", "h"),
+            ("A3 Instance Ram running in Americas", "GiBy.h"),
+        )
+    ]
+    result = parsed("gcp", {"skus": rows})
+    sold = {(o.instance_type, str(o.price_model)) for o in result.offers}
+    assert {model for name, model in sold if name == "a3-highgpu-8g"} == {"on_demand", "spot"}
+    assert {model for name, model in sold if name == "a3-highgpu-4g"} == {"spot"}
+    assert all("local SSDs" in o.warnings[0] for o in result.offers)
+
+
+def _hour(unit: str) -> dict[str, object]:
+    price = {"currencyCode": "USD", "units": "0", "nanos": 100000000}
+    tier = {"startUsageAmount": 0, "unitPrice": price}
+    return {"pricingExpression": {"usageUnit": unit, "tieredRates": [tier]}}
+
+
+@pytest.mark.parametrize(
+    ("description", "part", "of"),
+    [
+        ("Commitment v1: A2 Cpu in Americas for 1 Year", "cpu", "a2"),
+        ("Spot Preemptible A3Plus Instance Ram running in Iowa", "ram", "a3plus"),
+        ("Nvidia Tesla A100 80GB GPU attached to Spot Preemptible VMs in Iowa", "gpu", "a100-80"),
+        ("Nvidia H100 80GB Mega GPU running in Americas", "gpu", "h100-plus"),
+        ("Commitment v1: Nvidia L4 GPU running in Tokyo for 3 Years", "gpu", "l4"),
+        ("RTX 6000 96GB attached to Spot Preemptible VMs running in Iowa", "gpu", "rtxpro6000"),
+        ("H200 141GB GPU running in Belgium", "gpu", "h200"),
+        ("Commitment v1: A4 Nvidia B200 (1 gpu slice) in Iowa for 1 Year", "gpu", "b200"),
+        ("SSD backed Local Storage attached to Spot Preemptible VMs in Iowa", "ssd", ""),
+        ("Commitment v1: Local SSD In Iowa for 3 Years", "ssd", ""),
+    ],
+)
+def test_a_meter_is_read_by_its_description(description, part, of):
+    assert meter(description) == Meter(part, of)
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "A2 Custom Extended Instance Ram running in Iowa",
+        "Reserved A3 Instance Core running in Iowa",
+        "A2 Sole Tenancy Instance Core running in Iowa",
+        "Nvidia H100 80GB GPU DWS Calendar Mode running in Iowa",
+        "N2 Instance Core running in Iowa",
+    ],
+)
+def test_other_ways_of_selling_are_no_part(description):
+    assert meter(description) is None
 
 
 @pytest.mark.parametrize("value", [{}, [], {"error": {"code": 403}}, {"skus": 1}])
