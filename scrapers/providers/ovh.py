@@ -121,24 +121,46 @@ def _addon(
         return
     code = row.need_text("planCode")
     plan = PLAN.fullmatch(code) or row.fail("planCode", f"{code[:60]!r} is not a plan we know")
-    places: list[str | None] = [*stock.get(plan["name"], ())]
-    for pricing in row.rows("pricings"):
-        if reason := _other_terms(pricing):
-            yield Ignored(reason)
-            continue
-        for region in places or [None]:
-            available = stock[plan["name"]][region] if region else None
-            yield _listing(
-                row,
-                pricing,
-                document,
-                plan=plan,
-                technical=technical,
-                gpu=gpu,
-                currency=currency,
-                region=region,
-                available=available,
-            )
+    priced = partial(
+        _pricing,
+        row=row,
+        document=document,
+        plan=plan,
+        technical=technical,
+        gpu=gpu,
+        currency=currency,
+        regions=stock.get(plan["name"]) or {None: None},
+    )
+    yield from each(row.rows("pricings"), priced)
+
+
+def _pricing(
+    pricing: Row,
+    *,
+    row: Row,
+    document: Document,
+    plan: re.Match[str],
+    technical: Row,
+    gpu: Row,
+    currency: str,
+    regions: Mapping[str, bool | None] | Mapping[None, None],
+) -> Iterator[Listing | Ignored]:
+    """A price of a plan, in each of its regions."""
+    if reason := _other_terms(pricing):
+        yield Ignored(reason)
+        return
+    for region, available in regions.items():
+        yield _listing(
+            row,
+            pricing,
+            document,
+            plan=plan,
+            technical=technical,
+            gpu=gpu,
+            currency=currency,
+            region=region,
+            available=available,
+        )
 
 
 def _inside(row: Row, *names: str) -> Row | None:

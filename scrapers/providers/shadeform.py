@@ -14,11 +14,12 @@ API: GET https://api.shadeform.ai/v1/instances/types
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
-from catalog.records import WITHHELD, Basis, PriceModel, ScaleUp, Value
+from catalog.records import WITHHELD, Basis, PriceModel, Rejected, ScaleUp, Value
 from scrapers.fields import BadField, Row, each
 from scrapers.http import Http
 from scrapers.listing import (
@@ -76,13 +77,26 @@ def parse(documents: Sequence[Document]) -> Parsed:
         yield from each(rows, partial(_type, document=document))
 
 
-def _type(row: Row, document: Document) -> Iterator[Listing]:
-    places: list[Row | None] = [*row.rows("availability")]
-    for place in places or [None]:
-        yield _listing(row, document, place)
+def _type(row: Row, document: Document) -> Iterator[Listing | Rejected]:
+    """A type without regions is sold out; a bad region spoils itself alone."""
+    kind = _listing(row, document)
+    places = row.rows("availability")
+    if places:
+        yield from each(places, partial(_there, kind=kind))
+    else:
+        yield kind
 
 
-def _listing(row: Row, document: Document, place: Row | None) -> Listing:
+def _there(place: Row, kind: Listing) -> Iterator[Listing]:
+    yield replace(
+        kind,
+        region=place.need_text("region"),
+        country=_country(place),
+        available=place.flag("available"),
+    )
+
+
+def _listing(row: Row, document: Document) -> Listing:
     has = row.row("configuration") or row.fail("configuration", "is missing")
     count = has.need_number("num_gpus")
     if count < 1 or count != int(count):
@@ -98,10 +112,8 @@ def _listing(row: Row, document: Document, place: Row | None) -> Listing:
         provider=row.need_text("cloud"),
         instance=row.text("cloud_instance_type") or row.need_text("shade_instance_type"),
         price_model=PriceModel.ON_DEMAND,
-        region=place.need_text("region") if place else None,
-        country=_country(place) if place else None,
         tier=None if deployed == "vm" else deployed,
-        available=place.flag("available") if place else False,
+        available=False,
         gpu=_words(has),
         gpu_count=count,
         gpu_memory=(memory, "GB") if memory else None,

@@ -18,7 +18,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
-from catalog.records import PriceModel
+from catalog.records import PriceModel, Rejected
 from scrapers.fields import BadField, Row, each
 from scrapers.http import Http
 from scrapers.listing import (
@@ -107,7 +107,7 @@ def _region(row: Row) -> str | None:
 
 def _location(
     row: Row, document: Document, shared: Counter[str | None]
-) -> Iterator[Listing | Ignored]:
+) -> Iterator[Listing | Rejected | Ignored]:
     """A host's GPUs; its id stands beside the place where another host is there too."""
     region = _region(row)
     if shared[_place(row)] > 1:
@@ -118,17 +118,30 @@ def _location(
     gpus = row.rows("gpus")
     if not gpus:
         yield Ignored("a location without GPUs")
-    for gpu in gpus:
-        for count, available in _sizes(gpu):
-            yield _listing(
-                gpu,
-                document,
-                region=region,
-                country=code,
-                tier=None if tier is None else f"tier {tier}",
-                count=count,
-                available=available,
-            )
+    there = partial(
+        _gpu,
+        document=document,
+        region=region,
+        country=code,
+        tier=None if tier is None else f"tier {tier}",
+    )
+    yield from each(gpus, there)
+
+
+def _gpu(
+    gpu: Row, *, document: Document, region: str | None, country: str | None, tier: str | None
+) -> Iterator[Listing]:
+    """One kind of GPU of a host, in the sizes that can be had."""
+    for count, available in _sizes(gpu):
+        yield _listing(
+            gpu,
+            document,
+            region=region,
+            country=country,
+            tier=tier,
+            count=count,
+            available=available,
+        )
 
 
 def _sizes(gpu: Row) -> list[tuple[int, bool]]:

@@ -75,6 +75,16 @@ def test_what_is_none_of_our_business_is_counted(plans):
     }
 
 
+def test_a_bad_price_does_not_take_the_others_of_its_plan_along():
+    technical = {"gpu": {"model": "L4", "number": 1, "memory": {"size": 24}}}
+    prices = [{"intervalUnit": "hour", "price": price} for price in ("0.7", 70000000)]
+    plan = {"planCode": "l4-90.consumption", "pricings": prices}
+    rows = [plan | {"blobs": {"technical": technical}}]
+    result = parsed("ovh", {"locale": {"currencyCode": "EUR"}, "addons": rows})
+    assert [o.native_amount for o in result.offers] == [Decimal("0.7")]
+    assert list(reasons(result)) == ["addons[0].pricings[0].price"]
+
+
 def test_flavors_say_where_a_type_is_to_be_had():
     both = offers(PROVIDERS["ovh"], [recorded("ovh"), recorded("ovh_flavors")], {})
     months = [o for o in both.offers if o.price_model == "reserved_1m"]

@@ -75,6 +75,19 @@ def test_a_price_of_0_is_no_price_and_metal_is_a_tier(types):
     assert (metal.usd_per_hour, metal.tier) == (None, "baremetal")
 
 
+def test_a_bad_region_spoils_itself_and_a_bad_type_is_rejected_once():
+    has = {"gpu_type": "L4", "num_gpus": 1}
+    places = [{"region": "a", "available": True}, {"region": 7}, {"region": "b"}]
+    good = {"cloud": "x", "cloud_instance_type": "l4", "hourly_price": 50, "configuration": has}
+    rows = [good | {"availability": places}, good | {"cloud": 7, "availability": places}]
+    result = parsed("shadeform", {"instance_types": rows})
+    assert [(o.region, o.available) for o in result.offers] == [("a", True), ("b", None)]
+    assert sorted(reasons(result)) == [
+        "instance_types[0].availability[1].region",
+        "instance_types[1].cloud",
+    ]
+
+
 def test_an_unknown_gpu_is_rejected(types):
     assert "X900" in reasons(types)["instance_types[5]"]
 

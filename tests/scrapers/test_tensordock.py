@@ -72,6 +72,13 @@ def test_a_count_that_cannot_be_is_rejected():
     assert "not a number of GPUs" in next(iter(reasons(result).values()))
 
 
+def test_a_bad_gpu_does_not_take_its_host_along():
+    gpu = {"v0Name": "l4-pcie-24gb", "displayName": "NVIDIA L4", "price_per_hr": 1, "max_count": 1}
+    place = {"id": "x", "city": "Oslo", "gpus": [gpu | {"price_per_hr": "1"}, gpu]}
+    result = parsed("tensordock", {"data": {"locations": [place]}})
+    assert (len(result.offers), len(result.rejected)) == (1, 1)
+
+
 def test_the_key_is_sent_and_not_kept(monkeypatch):
     monkeypatch.setenv("TENSORDOCK_API_KEY", "hush")
     with serve([Answer.json({"data": {"locations": []}})]) as api:
