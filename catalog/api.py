@@ -12,14 +12,13 @@ from urllib.parse import urlencode
 import orjson
 from django.db import OperationalError
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions
 from rest_framework.generics import ListAPIView
-from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -34,7 +33,9 @@ from catalog.models import (
     Price,
     Provider,
 )
+from catalog.paging import Cursor
 from catalog.quality import quality
+from catalog.records import OFFER_KEYS
 from catalog.serializers import (
     FactSerializer,
     GpuSerializer,
@@ -143,26 +144,29 @@ def etag(request: Request) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
+def only(request: Request, *allowed: str) -> QueryDict:
+    """The parameters of a request.
+
+    Raises
+    ------
+    BadQuery
+        For one that this door does not know, or that is given twice.
+    """
+    asked, wrong = request.query_params, {}
+    there_are = f"There are: {', '.join(sorted(allowed))}." if allowed else "There are none."
+    for name, values in asked.lists():
+        if name not in allowed:
+            wrong[name[:80]] = [f"is not a parameter. {there_are}"]
+        elif len(values) > 1:
+            wrong[name] = ["is given more than once, and takes one value."]
+        elif "\x00" in values[0]:
+            wrong[name] = ["holds a NUL character."]
+    if wrong:
+        raise BadQuery(wrong)
+    return asked
+
+
 # --- What is known: types, GPUs, providers, fabrics, facts, prices ----------------------------
-
-
-class Cursor(CursorPagination):
-    """Keyset pages of the small lists; a cursor that was not given out is a 400."""
-
-    page_size, max_page_size, page_size_query_param = 50, 500, "page_size"
-    ordering = "pk"
-
-    def decode_cursor(self, request: Request) -> Any:
-        try:
-            return super().decode_cursor(request)
-        except exceptions.NotFound:
-            raise BadQuery({"cursor": ["is not a cursor of this list."]}) from None
-
-    def get_page_size(self, request: Request) -> int:
-        text = request.query_params.get("page_size", "")
-        if text and not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= 500):
-            raise BadQuery({"page_size": ["must be a whole number from 1 to 500."]})
-        return int(text or self.page_size)
 
 
 class Known(ListAPIView[Any]):
@@ -172,16 +176,7 @@ class Known(ListAPIView[Any]):
     narrows: ClassVar[Mapping[str, str]] = {}
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.request.query_params
-        allowed = {*self.narrows, "cursor", "page_size"}
-        wrong = {
-            name: [f"is not a parameter. There are: {', '.join(sorted(allowed))}."]
-            for name in asked
-            if name not in allowed
-        }
-        wrong |= {name: ["holds a NUL character."] for name in asked if "\x00" in asked[name]}
-        if wrong:
-            raise BadQuery(wrong)
+        asked = only(self.request, *self.narrows, "cursor", "page_size")
         lookups = {self.narrows[name]: asked[name] for name in self.narrows if asked.get(name)}
         return queryset.filter(**lookups)
 
@@ -259,8 +254,9 @@ class InstanceTypeDetail(APIView):
     """`GET instance-types/{provider}/{name}/`: one type, whole."""
 
     @extend_schema(operation_id="instance_type", responses={200: OpenApiTypes.OBJECT})
-    def get(self, _request: Request, provider: str, name: str) -> HttpResponse:
+    def get(self, request: Request, provider: str, name: str) -> HttpResponse:
         """Every fact with its evidence, prices by region, and what is still unknown."""
+        only(request)
         found = instances.detail(provider, name)
         if found is None:
             raise Http404(f"The catalog has no {provider}/{name}.")
@@ -271,8 +267,9 @@ class Quality(APIView):
     """`GET quality/`: how much is known, how much is doubtful."""
 
     @extend_schema(operation_id="quality", responses={200: OpenApiTypes.OBJECT})
-    def get(self, _request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponse:
         """Coverage of the interconnect fields, disputes, stale providers, quarantine."""
+        only(request)
         return _json(quality())
 
 
@@ -283,8 +280,9 @@ class Workloads(APIView):
     """`GET workloads/`: what can be estimated by name."""
 
     @extend_schema(operation_id="workloads", responses={200: OpenApiTypes.OBJECT})
-    def get(self, _request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponse:
         """The presets, each with its source."""
+        only(request)
         return _json({"results": estimates.workloads()})
 
 
@@ -294,7 +292,20 @@ class Estimates(APIView):
     @extend_schema(**schema.ESTIMATES)
     def post(self, request: Request) -> HttpResponse:
         """Rank the clusters that the filter lets through, with breakdown, layout and interval."""
-        return _json(estimates.answer(request.data))
+        only(request)
+        return _json(_public(estimates.answer(request.data)))
+
+
+def _public(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer with the keys of an offer that everyone gets, and no more."""
+    for each in (*answer["results"], *answer["left_out"]):
+        each["offer"] = {key: _whole(each["offer"][key]) for key in OFFER_KEYS}
+    return answer
+
+
+def _whole(value: object) -> object:
+    """8.0 GPUs are 8, as everywhere."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _json(value: object) -> HttpResponse:

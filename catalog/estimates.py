@@ -107,7 +107,7 @@ def _asked(body: object) -> Asked:
         workload=body["workload"],
         gpus=_whole(body, "gpus", MOST_GPUS),
         nodes=_whole(body, "nodes", MOST_GPUS),
-        query=parse(_as_query(body.get("filter") or {})),
+        query=parse(_as_query(body.get("filter", {}))),
         objective=objective,
         what_if=what_if,
     )
@@ -121,7 +121,8 @@ def _job(workload: object) -> scoring.Job:
         if isinstance(workload, Mapping):
             return scoring.Job.from_fields(workload)
     except scoring.FieldError as problem:
-        raise BadQuery({f"workload.{problem.field}": [str(problem)]}) from None
+        message = str(problem).removeprefix(f"{problem.field}: ")
+        raise BadQuery({f"workload.{problem.field}": [message]}) from None
     raise BadQuery(
         {"workload": ["must be a slug of workloads/, or an object that describes a job."]}
     )

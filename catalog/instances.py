@@ -47,6 +47,8 @@ CHECKLIST = (
 
 def detail(provider: str, name: str) -> dict[str, Any] | None:
     """Everything known of one type, or None where the catalog has never had it."""
+    if "\x00" in provider + name:
+        return None
     kind = (
         InstanceType.objects.select_related("provider", "gpu")
         .filter(provider=provider, name=name)

@@ -1,19 +1,26 @@
-"""What every response carries: a strict content security policy. `/admin/` alone is exempt."""
+"""What holds for every request: a strict policy, bounded bodies, a 503 without a database."""
 
+import threading
 from collections.abc import Callable
+from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, RawPostDataException, UnreadablePostError
 
+from config import errors
+
+Answer = Callable[[HttpRequest], HttpResponse]
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+# Of a web process's threads, so many may wait for a body; the others go on answering reads.
+BODIES = threading.BoundedSemaphore(2)
+PATIENCE_S = 1.0
 
 
-def security_headers(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware that sets the policy on every response but the admin's."""
+def security_headers(get_response: Answer) -> Answer:
+    """The policy, on every response but the admin's."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -22,3 +29,41 @@ def security_headers(
         return response
 
     return answer
+
+
+def bounded_bodies(get_response: Answer) -> Answer:
+    """A body is read whole before anything else, and only a few at a time.
+
+    Whoever sends one byte a minute holds such a place, not the service.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if not (request.headers.get("Content-Length") or request.headers.get("Transfer-Encoding")):
+            return get_response(request)
+        if not BODIES.acquire(timeout=PATIENCE_S):
+            return errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
+        try:
+            request.body  # noqa: B018 -- kept by the request for whoever asks
+        except (UnreadablePostError, RawPostDataException):
+            return errors.answer(request, HTTPStatus.BAD_REQUEST)
+        finally:
+            BODIES.release()
+        return get_response(request)
+
+    return answer
+
+
+class DatabaseDown:
+    """A page that could not reach the database says so and when to come again."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, problem: Exception) -> HttpResponse | None:
+        """503 for a connection that is not there; all else stays a fault."""
+        if isinstance(problem, OperationalError | InterfaceError):
+            return errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
+        return None
