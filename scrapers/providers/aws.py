@@ -2,8 +2,8 @@
 
 Prices: GET https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/region_index.json
         https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api.html
-Types, spot: DescribeInstanceTypes, DescribeSpotPriceHistory, GetProducts: read here where given,
-        since they need an account
+Types, spot: DescribeInstanceTypes, DescribeSpotPriceHistory, where AWS_ACCESS_KEY_ID and
+        AWS_SECRET_ACCESS_KEY are set (ec2:Describe* is all they need); the list needs no key
         https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
         (all read 2026-11-29)
 
@@ -23,8 +23,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from os import environ
 
 from catalog.records import PriceModel, Rejected
+from scrapers.aws_api import Keys, from_xml, keys_from, pages
 from scrapers.aws_lists import bulk, gpu_rows, price_list, table
 from scrapers.aws_types import (
     gpus_of,
@@ -76,7 +78,9 @@ BLOCK_HOURS = 24.0
 
 
 def fetch(http: Http) -> Iterator[Document]:
-    """The GPU rows of every region's list."""
+    """The GPU rows of every region's list; types and spot before them, where keys are set."""
+    if keys := keys_from(environ):
+        yield from _with_keys(http, keys)
     index = http.get(INDEX)
     try:
         regions = Row(index.json(), "").row("regions")
@@ -87,6 +91,27 @@ def fetch(http: Http) -> Iterator[Document]:
         raise FetchFailed("region_index.json has no regions")
     for url in urls:
         yield http.get(url, keep=gpu_rows)
+
+
+HOME = "us-east-1"
+FAMILIES = {f"Filter.1.Value.{n}": kind for n, kind in enumerate(("p*", "g*", "dl1*"), 1)}
+
+
+def _with_keys(http: Http, keys: Keys) -> Iterator[Document]:
+    """What the price list does not say: the GPUs of a type, and spot, in the account's regions."""
+    chosen = {"Filter.1.Name": "instance-type"} | FAMILIES
+    yield from pages(http, keys, HOME, "DescribeInstanceTypes", chosen)
+    for document in pages(http, keys, HOME, "DescribeRegions", {}):
+        answer = from_xml(document)
+        now = document.fetched_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        spot = chosen | {"ProductDescription.1": "Linux/UNIX", "StartTime": now}
+        for region in answer.rows("Regions") if answer else ():
+            name = region.fields.get("RegionName")
+            if isinstance(name, str) and _REGION.fullmatch(name):
+                yield from pages(http, keys, name, "DescribeSpotPriceHistory", spot)
+
+
+_REGION = re.compile(r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]")
 
 
 def _list_of(regions: Row, code: str) -> str:
@@ -127,7 +152,7 @@ def _sort(document: Document, found: Found) -> None:
     if (lines := table(document)) is not None:
         found.prices.extend((row, document) for row in lines)
         return
-    page = Row(document.json(), "")
+    page = from_xml(document) or Row(document.json(), "")
     try:
         names = page.fields.keys()
         if "products" in names:

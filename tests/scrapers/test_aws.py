@@ -19,6 +19,12 @@ from scrapers.registry import PROVIDERS
 REGION = (PAYLOADS / "aws_region.csv").read_bytes()
 
 
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the machine that runs the tests has."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+
+
 @pytest.fixture(scope="module")
 def types() -> Normalised:
     return offers(PROVIDERS["aws"], [recorded("aws")], {})
