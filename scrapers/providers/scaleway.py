@@ -102,16 +102,19 @@ def _gpu_zone(row: Row) -> str | None:
 
 
 def _pages(http: Http, url: str) -> Iterator[Document]:
-    """The pages of a table, to the one that is not full."""
+    """The pages of a table, to the one that has nothing new: a page may be shorter than asked."""
+    seen: set[str] = set()
     for page in range(1, MOST_PAGES + 1):
         document = http.get(f"{url}?per_page={PAGE}&page={page}")
-        yield document
         try:
             table = Row(document.json(), "").row("servers")
-            if table is None or len(table.fields) < PAGE:
-                return
+            new = set() if table is None else table.fields.keys() - seen
         except BadField as problem:
             raise Unreadable(f"the answer: {problem}") from None
+        if not new and page > 1:
+            return
+        yield document
+        seen |= new
     raise FetchFailed("the pages of api.scaleway.com do not end")
 
 
@@ -126,7 +129,7 @@ class _Known:
 
     stock: dict[Place, str] = field(default_factory=dict)
     memory: dict[str, Decimal] = field(default_factory=dict)  # of one GPU [B]
-    priced: set[Place] = field(default_factory=set)
+    priced: dict[str, set[str | None]] = field(default_factory=dict)  # zones of a type
 
     def word(self, zone: str | None, name: str) -> str | None:
         return self.stock.get((zone, name)) or self.stock.get((None, name))
@@ -192,7 +195,7 @@ def _product(row: Row, document: Document, known: _Known) -> Iterator[Listing | 
         return
     name, zone = row.need_text("product"), _part(row, "locality").text("zone")
     amount, currency, note = _amount(row)
-    known.priced.add((zone, name))
+    known.priced.setdefault(name, set()).add(zone)
     cpu, ram = _hardware(row).row("cpu"), _hardware(row).row("ram")
     virtual = cpu.row("virtual") if cpu else None
     network = _hardware(row).row("network")
@@ -221,6 +224,7 @@ def _server(row: Row, document: Document, known: _Known) -> Iterator[Listing | I
         return
     info = row.row("gpu_info") or row.fail("gpu_info", "is missing")
     hourly, network = row.number("hourly_price"), row.row("network")
+    share, memory = _slice(row)
     yield _listing(
         row,
         document,
@@ -228,14 +232,25 @@ def _server(row: Row, document: Document, known: _Known) -> Iterator[Listing | I
         zone=zone,
         known=known,
         gpu=info.need_text("gpu_name"),
-        count=row.need_number("gpu"),
-        memory=info.number("gpu_memory"),
+        count=row.need_number("gpu") * share,
+        memory=memory or info.number("gpu_memory"),
         vcpus=row.number("ncpus"),
         ram=row.number("ram"),
         network=network.number("sum_internal_bandwidth") if network else None,
         price=Price(hourly, "EUR") if hourly else None,  # 0 and null: not sold so
         note=None if hourly else "no price in the list",
     )
+
+
+def _slice(row: Row) -> tuple[Decimal, Decimal | None]:
+    """The share of a GPU, and its memory [B], that a MIG profile is: "3g.40gb" of 7."""
+    profile = row.text("mig_profile")
+    if profile is None:
+        return Decimal(1), None
+    found = re.fullmatch(r"([1-7])g\.([0-9]{1,3})gb", profile)
+    if found is None:
+        row.fail("mig_profile", f"{profile[:40]!r} is not a slice that we know")
+    return round(Decimal(found[1]) / 7, 4), Decimal(found[2]) * 10**9
 
 
 def _irrelevant(row: Row, zone: str | None, name: str, known: _Known) -> str | None:
@@ -246,8 +261,8 @@ def _irrelevant(row: Row, zone: str | None, name: str, known: _Known) -> str | N
         return "no GPU"
     if row.flag("end_of_service"):
         return "a product that can no longer be ordered"
-    priced = {place for place in known.priced if place[1] == name}
-    if (zone, name) in priced or (zone is None and priced):
+    zones = known.priced.get(name, set())
+    if zone in zones or (zone is None and zones):
         return "a type whose price is in the catalog"
     return None
 

@@ -51,6 +51,7 @@ MOST_PAGES = 50
 WHOLE_GB = {
     "A16": 16, "A40": 48, "A100": 80, "L40S": 48, "L40": 48, "H100": 80, "GH200": 96, "H200": 141,
     "B200": 180, "B300": 288, "MI300X": 192, "MI325X": 256, "MI355X": 288,
+    "RTXPRO6000": 96,
 }  # fmt: skip
 # https://api.vultr.com/v2/regions, for answers without it: airports.
 COUNTRIES = {
@@ -169,6 +170,11 @@ def _gpu(row: Row, name: str) -> tuple[str | None, Decimal | None]:
     return words, row.number("gpu_count") or by_id
 
 
+def _chip(words: str) -> str:
+    """ "NVIDIA RTX PRO 6000" → "RTXPRO6000"."""
+    return "".join(word for word in words.upper().split() if word not in ("NVIDIA", "AMD"))
+
+
 def _prices(row: Row) -> Iterator[tuple[PriceModel, Price | None, str | None, bool]]:
     """Each way that it is sold: model, price, note, and whether it can be ordered so."""
     ways = (
@@ -199,7 +205,7 @@ def _listing(
     available: bool,
 ) -> Listing:
     words, said = gpu
-    vram, whole = row.number("gpu_vram_gb"), WHOLE_GB.get(words.split()[-1].upper())
+    vram, whole = row.number("gpu_vram_gb"), WHOLE_GB.get(_chip(words))
     count = _count(row, vram, whole, said)
     sliced = count < 1
     ram = row.number("ram")

@@ -104,6 +104,14 @@ def test_a_server_without_a_product_has_its_own_price(joined):
     assert one(joined, "L4-1-24G").price_note == "no price in the list"
 
 
+def test_a_slice_of_a_gpu_is_a_share_with_its_own_memory():
+    info = {"gpu_name": "H100-PCIe", "gpu_memory": 80 * 2**30}
+    kind = {"gpu": 1, "gpu_info": info, "mig_profile": "3g.40gb", "hourly_price": 1.2}
+    (offer,) = parsed("scaleway", {"servers": {"H100-MIG-40G": kind}}).offers
+    line = offer_line(offer)
+    assert (line["gpu_count"], line["gpu_memory_gb"]) == (0.4286, 40)
+
+
 def test_servers_alone_say_no_zone():
     alone = offers(PROVIDERS["scaleway"], [recorded("scaleway_servers")], {})
     node = one(alone, "H100-SXM-8-80G")
@@ -118,14 +126,21 @@ def _page(name: str) -> Answer:
 
 
 def test_zones_with_gpus_are_asked_for_types_and_stock():
-    with serve([_page("scaleway"), *[_page("scaleway_servers")] * 6]) as api:
+    with serve([_page("scaleway"), _page("scaleway_servers")]) as api:
         documents = list(scaleway.fetch(api.http(scaleway.API)))
     asked = [request.path for request in api.requests]
     assert len(documents) == 7
     assert "product_types=instance" in asked[0]
     assert [path.split("/")[4] for path in asked[1:]] == [
-        zone for zone in ("fr-par-1", "fr-par-2", "pl-waw-2") for _ in range(2)
+        zone for zone in ("fr-par-1", "fr-par-2", "pl-waw-2") for _ in range(4)
     ]
+
+
+def test_a_page_shorter_than_asked_is_not_the_last():
+    pages = [{"servers": {"a": {}}}, {"servers": {"b": {}}}, {"servers": {}}]
+    with serve([Answer.json(page) for page in pages]) as api:
+        assert len(list(scaleway._pages(api.http(scaleway.API), ZONE))) == 2
+    assert len(api.requests) == 3
 
 
 def test_pages_are_read_until_the_count_is_reached():
