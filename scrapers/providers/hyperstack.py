@@ -154,7 +154,7 @@ def _flavor(
     name, region = row.need_text("name"), row.text("region_name") or region
     if count is None or count < 1:
         row.fail("gpu_count", f"{count} is not a number of GPUs")
-    spot = name.endswith("-spot") or gpu.endswith("-spot")
+    spot = name.lower().endswith("-spot") or gpu.lower().endswith("-spot")
     price, note = _amount(row, gpu, count, known)
     said, evidence = _links(gpu, count)
     available, warnings = _available(row, gpu, count, region, known)
@@ -163,7 +163,7 @@ def _flavor(
         where=row.where,
         url=document.url,
         fetched_at=document.fetched_at,
-        instance=name.removesuffix("-spot"),
+        instance=re.sub("-spot$", "", name, flags=re.IGNORECASE),
         price_model=PriceModel.SPOT if spot else PriceModel.ON_DEMAND,
         region=region,
         country=COUNTRIES.get(region.split("-")[0]) if region else None,

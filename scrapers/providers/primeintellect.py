@@ -12,6 +12,7 @@ API: GET https://api.primeintellect.ai/api/v1/availability/gpus
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
@@ -22,6 +23,7 @@ from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
     Document,
+    Ignored,
     Listing,
     Parsed,
     Price,
@@ -42,6 +44,8 @@ PROVIDER = Provider(
 )
 PAGE, MOST_PAGES = 500, 100
 NODE_GPUS = 8
+CPU = "CPU_NODE"
+FORMED = {"A100", "A800", "H100", "H200", "H800", "V100"}  # sold in more than one form
 IN_STOCK = {"available": True, "low": True, "medium": True, "high": True}
 OUT = {"unavailable": False, "out_of_stock": False, "none": False}
 FABRICS = {
@@ -97,11 +101,14 @@ def parse(documents: Sequence[Document]) -> Parsed:
         yield from each(rows, partial(_item, document=document))
 
 
-def _item(row: Row, document: Document) -> Iterator[Listing]:
+def _item(row: Row, document: Document) -> Iterator[Listing | Ignored]:
+    if row.text("gpuType") == CPU:
+        yield Ignored("no GPU")
+        return
     count, owner = row.need_number("gpuCount"), row.need_text("provider")
     if count < 1 or count != int(count):
         row.fail("gpuCount", f"{count} is not a number of GPUs")
-    memory, ram = row.number("gpuMemory"), _default(row, "memory")
+    (words, memory), ram = _gpu(row), _default(row, "memory")
     amount, currency, variable = _price(row)
     said, warnings = _fabric(row, count)
     yield Listing(
@@ -115,7 +122,7 @@ def _item(row: Row, document: Document) -> Iterator[Listing]:
         country=_country(row),
         tier=_tier(row, owner),
         available=_available(row),
-        gpu=_words(row),
+        gpu=words,
         gpu_count=count,
         gpu_memory=(memory, "GB") if memory else None,
         vcpus=_default(row, "vcpu"),
@@ -135,9 +142,18 @@ def _instance(row: Row, count: Decimal) -> str:
     return name if count == 1 else f"{count}x {name}"
 
 
-def _words(row: Row) -> str:
-    words, socket = row.need_text("gpuType").replace("_", " "), row.text("socket")
-    return f"{words} {socket}" if socket else words
+def _gpu(row: Row) -> tuple[str, Decimal | None]:
+    """The GPU's name, with its form where it has several, and its memory: "H100_80GB", "SXM5".
+
+    The socket of others ("SXM5" of an MI300X) is not theirs.
+    """
+    kind, memory = row.need_text("gpuType"), row.number("gpuMemory")
+    found = re.fullmatch(r"(.+?)_([0-9]{1,3})GB", kind)
+    words = (found[1] if found else kind).replace("_", " ")
+    if memory is None and found:
+        memory = Decimal(found[2])
+    socket = row.text("socket") if words.upper() in FORMED else None
+    return f"{words} {socket}" if socket else words, memory or None
 
 
 def _price(row: Row) -> tuple[Decimal | None, str, str]:

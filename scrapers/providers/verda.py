@@ -149,7 +149,7 @@ def _listing(
         region=region,
         country=COUNTRIES.get(region.split("-")[0]) if region else None,
         available=available,
-        gpu=row.text("name") or row.text("model"),  # "H100 SXM5 80GB"
+        gpu=_words(row),
         gpu_count=count,
         gpu_memory=(total[0] / count, total[1]) if total else None,
         total_gpu_memory=total,
@@ -161,6 +161,12 @@ def _listing(
         warnings=tuple(_warnings(row)),
         row=row.shown,
     )
+
+
+def _words(row: Row) -> str | None:
+    """ "H100 SXM5 80GB"; "CC" at its end is confidential computing on the same GPU."""
+    words = row.text("name") or row.text("model")
+    return words.removesuffix(" CC") if words else None
 
 
 def _gigabytes(row: Row, name: str) -> tuple[Decimal, str] | None:

@@ -32,6 +32,7 @@ def test_each_is_its_own_clouds(items):
         ("nebius", "primeintellect"),
         ("lambda", "primeintellect"),
         ("hyperstack", "primeintellect"),
+        ("crusoe", "primeintellect"),
     }
     assert {f.basis for o in items.offers for f in o.facts} == {Basis.STATED}
 
@@ -77,7 +78,13 @@ def test_words_for_stock(items):
 
 def test_a_price_of_0_is_no_price_and_an_unknown_chip_is_rejected(items):
     assert one(items, "a40").price_note == primeintellect.UNPRICED
-    assert "CPU NODE" in reasons(items)["items[5]"]
+    assert "X900" in reasons(items)["items[6]"]
+    assert items.ignored == {"no GPU": 1}
+
+
+def test_a_socket_that_a_gpu_cannot_have_is_not_its_form(items):
+    line = offer_line(one(items, "8x mi300x"))
+    assert (line["gpu"], line["gpu_memory_gb"]) == ("mi300x-oam-192gb", 192)
 
 
 # --- Fetch ------------------------------------------------------------------------------------
