@@ -17,6 +17,7 @@ from typing import TypeVar
 from django.http import QueryDict
 
 from catalog.facts import gpus
+from catalog.models import Provider
 from catalog.records import (
     NVLINK,
     OFFER_KEYS,
@@ -65,6 +66,21 @@ def slug(text: str) -> str:
     """A name: letters, digits and a few signs."""
     if not SLUG.fullmatch(text):
         raise ValueError("must be a name of letters, digits and . : ( ) + / - _")
+    return text
+
+
+def country(text: str) -> str:
+    """Two capital letters, as ISO 3166 has them."""
+    if not re.fullmatch(r"[A-Z]{2}", text):
+        raise ValueError("must be two capital letters, like US or JP.")
+    return text
+
+
+def provider(text: str) -> str:
+    """A provider of the catalog."""
+    if not Provider.objects.filter(slug=slug(text)).exists():
+        known = sorted(Provider.objects.values_list("slug", flat=True))
+        raise ValueError(f"{text[:80]!r} is not a provider. There are: {', '.join(known)}.")
     return text
 
 
@@ -156,13 +172,19 @@ def _yes_or_no(name: str, title: str, sql: str, *fields: str) -> Filter:
 _LINKED = ", ".join(f"'{word}'" for word in NVLINK)
 _SEARCHED = "concat_ws(' ', provider_title, provider, instance_type, gpu, region, fabric, tier)"
 
+
+def _of_gpus(attribute: str) -> list[str]:
+    """The values that the SKUs of gpus.csv have."""
+    return sorted({str(facts[attribute].value) for facts in gpus().values() if attribute in facts})
+
+
 FILTERS: Mapping[str, Filter] = {
     f.name: f
     for f in (
-        _among("provider", "Provider", slug),
+        _among("provider", "Provider", provider),
         _among("gpu", "GPU", gpu),
-        _among("gpu_vendor", "GPU vendor", slug),
-        _among("form_factor", "Form factor", slug),
+        _among("gpu_vendor", "GPU vendor", one_of(_of_gpus("gpu_vendor"))),
+        _among("form_factor", "Form factor", one_of(_of_gpus("form_factor"))),
         _at_least("gpu_count_min", "GPUs"),
         _at_most("gpu_count_max", "GPUs"),
         _at_least("gpu_memory_gb_min", "GB per GPU"),
@@ -190,7 +212,7 @@ FILTERS: Mapping[str, Filter] = {
         _among("multi_node", "Several instances", one_of(MultiNode)),
         _at_least("max_gpus_on_one_fabric_min", "Largest cluster"),
         _among("region", "Region", slug),
-        _among("country", "Country", slug),
+        _among("country", "Country", country),
         _among("continent", "Continent", one_of(CONTINENTS)),
         _among("price_model", "Sold as", one_of(PriceModel)),
         _among("tier", "Tier", slug),

@@ -141,10 +141,11 @@ def _counts() -> tuple[int, int, int, int]:
 
 
 def _stale_providers() -> list[str]:
-    """Providers of which nothing that is listed is fresh."""
+    """Providers none of whose prices is fresh."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "select provider from offer_listing group by provider having bool_and(stale) "
+            "select provider from offer_listing where native_amount is not null "
+            "group by provider having bool_and(stale) "
             "order by provider"
         )
         return [provider for (provider,) in cursor.fetchall()]

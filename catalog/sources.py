@@ -19,6 +19,10 @@ FIELDS = (
 )  # fmt: skip
 
 
+# A type without a price is as old as its facts, and says nothing of how fresh a list is.
+NEWEST = Max("collected_at", filter=Q(native_amount__isnull=False))
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One provider as its row on the page shows it."""
@@ -102,13 +106,13 @@ def _state(provider: Provider, run: ScrapeRun | None, lease: Lease | None) -> tu
 def _offers() -> dict[str, dict[str, Any]]:
     """Offers that are listed now, by who runs the machines."""
     rows = Offer.objects.listed().values(slug=F("instance_type__provider"))
-    return _by_slug(rows.annotate(offers=Count("id"), newest=Max("collected_at")))
+    return _by_slug(rows.annotate(offers=Count("id"), newest=NEWEST))
 
 
 def _listed() -> dict[str, dict[str, Any]]:
     """The same, by whose list they stand in."""
     rows = Offer.objects.listed().values(slug=F("listed_by"))
-    return _by_slug(rows.annotate(offers=Count("id"), newest=Max("collected_at")))
+    return _by_slug(rows.annotate(offers=Count("id"), newest=NEWEST))
 
 
 def _by_slug(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:

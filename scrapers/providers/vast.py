@@ -19,7 +19,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
-from catalog.records import WITHHELD, Basis, PriceModel, Rejected, Value
+from catalog.records import WITHHELD, Basis, MultiNode, PriceModel, Rejected, Value
 from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
@@ -165,7 +165,7 @@ def _listing(row: Row, document: Document, model: PriceModel, base: Decimal | No
         price_note=_note(model, base),
         price_includes=WITHOUT_DISK if disk is None else WITH_DISK,
         board_gpus=_board(row, count),
-        said=_links(row, count),
+        said=_links(row, count) | _alone(row),
         evidence=_evidence(document.url),
         warnings=tuple(_warnings(row, count)),
         row=row.shown,
@@ -239,6 +239,11 @@ def _links(row: Row, count: Decimal) -> dict[str, Value]:
     return {"measured_pair_gbytes_per_s": round(measured, 2)}
 
 
+def _alone(row: Row) -> dict[str, Value]:
+    """An offer is one machine: there is no second one of it to rent."""
+    return {} if row.text("cluster_id") else {"multi_node": MultiNode.NO.value}
+
+
 def _board(row: Row, count: Decimal) -> int | None:
     """GPUs of the whole machine."""
     share = row.number("gpu_frac")
@@ -251,6 +256,7 @@ def _evidence(url: str) -> dict[str, Evidence]:
     return {
         "measured_pair_gbytes_per_s": Evidence(Basis.MEASURED, url, note=note),
         "scale_up": Evidence(Basis.DOCUMENTED, url, note=none),
+        "multi_node": Evidence(Basis.DERIVED, "rule: an offer of this market is one machine"),
     }
 
 

@@ -166,6 +166,14 @@ def test_no_page_scrolls_sideways_on_a_phone(phone: Page) -> None:
     assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 23)"
 
 
+def test_no_page_scrolls_sideways_between_a_phone_and_a_wide_screen(page: Page) -> None:
+    for address in ("/", "/workloads/llama3-70b-pretrain/?gpus=256", "/providers/"):
+        page.goto(address)
+        for width in (320, 768, 1024, 1100, 1280, 1366, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(WIDTH) <= 0, (address, width)
+
+
 def test_cards_and_sheets_on_a_phone(phone: Page) -> None:
     phone.goto(PRESET)
     assert phone.locator("tbody tr").first.evaluate("e => getComputedStyle(e).display") == "grid"

@@ -199,3 +199,9 @@ def test_two_offers_of_one_real_machine_are_two_sizes():
     pair = one(real, "2x B300 m144888")
     assert offer_line(pair)["gpu"] == "b300-sxm6-288gb"
     assert pair.usd_per_hour == Decimal("15.026042")
+
+
+def test_an_offer_is_one_machine_of_which_there_is_no_second(market):
+    for offer in market.offers:
+        said = fact(offer, "multi_node")
+        assert (said.value, said.basis) == ("no", Basis.DERIVED)
