@@ -1,5 +1,6 @@
 """Keyset pages of the small lists, with cursors that are good for the list they came from alone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core import signing
@@ -18,7 +19,7 @@ class Cursor(CursorPagination):
     ordering = "pk"
 
     def paginate_queryset(
-        self, queryset: QuerySet[Any], request: Request, view: Any = None
+        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
     ) -> list[Any] | None:
         """The rows of one page."""
         kept = request.query_params.copy()

@@ -137,7 +137,7 @@ def software_of_row(row: Mapping[str, str]) -> str:
 
 def software_of(framework: str, family: str = "") -> str:
     """The profile of the longest prefix that a framework's name has, of those for the GPU."""
-    lengths = {
+    lengths: dict[str, int] = {
         name: max((len(p) for p in software.prefixes if framework.startswith(p)), default=-1)
         for name, software in SOFTWARE.items()
         if not software.families or family in software.families

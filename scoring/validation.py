@@ -18,8 +18,17 @@ from scoring.machines import CannotPredict, gpu_slug, number
 from scoring.measured import measured_value, predict
 
 MAX_ROWS = 1_000_000
-STRATA = ("kind", "framework", "gpu", "source", "metric_name", "assumed", "precision")
-STRATA += ("recompute", "scale")
+STRATA = (
+    "kind",
+    "framework",
+    "gpu",
+    "source",
+    "metric_name",
+    "assumed",
+    "precision",
+    "recompute",
+    "scale",
+)
 
 
 def validate(path: Path) -> dict[str, Any]:
