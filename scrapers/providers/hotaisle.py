@@ -37,7 +37,7 @@ PROVIDER = Provider(
     slug="hotaisle",
     title="Hot Aisle",
     homepage="https://hotaisle.xyz/",
-    source=f"{TEAMS}/{{team}}/{LISTS[0]}",
+    source="https://admin.hotaisle.app/api/docs/",  # the lists themselves are each team's
     refresh=timedelta(hours=2),
     credentials=("HOTAISLE_API_KEY", "HOTAISLE_TEAM"),
     home="US",

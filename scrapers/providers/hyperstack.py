@@ -51,6 +51,7 @@ PROVIDER = Provider(
 COUNTRIES = {"CANADA": "CA", "NORWAY": "NO", "US": "US"}
 LABELS = "https://docs.hyperstack.cloud/docs/hardware/flavor-labels"
 INCLUDES = "the GPUs with the flavor's vCPUs, RAM and disks; public addresses are extra"
+FASTER = "a flavor with the faster network (-K); its speed is not in the list"
 SPOT_NOTE = "can be taken away; no snapshots"
 
 
@@ -177,7 +178,7 @@ def _flavor(
         price_includes=INCLUDES,
         said=said,
         evidence=evidence,
-        warnings=warnings,
+        warnings=(*warnings, FASTER) if f"{name} {gpu} ".upper().count("-K ") else warnings,
         row=row.shown,
     )
 

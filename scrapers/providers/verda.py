@@ -115,7 +115,17 @@ def _read(
     for region in stock or (None,):
         available = name in stock[region] if region is not None else None
         for model, price, note in _prices(row):
-            yield _listing(row, document, name, count, region, available, model, price, note)
+            yield _listing(
+                row,
+                document,
+                name=name,
+                count=count,
+                region=region,
+                available=available,
+                model=model,
+                price=price,
+                note=note,
+            )
 
 
 def _prices(row: Row) -> Iterator[tuple[PriceModel, Price | None, str | None]]:
@@ -131,6 +141,7 @@ def _prices(row: Row) -> Iterator[tuple[PriceModel, Price | None, str | None]]:
 def _listing(
     row: Row,
     document: Document,
+    *,
     name: str,
     count: Decimal,
     region: str | None,

@@ -49,6 +49,11 @@ def test_nvlink_on_pcie_cards_is_a_bridge(flavors):
     assert offer_line(one(flavors, "n3-H100x8-NVLink-K"))["gpu"] == "h100-pcie-80gb"
 
 
+def test_k_at_the_end_of_a_name_is_the_faster_network(flavors):
+    said = {o.instance_type for o in flavors.offers if hyperstack.FASTER in o.warnings}
+    assert said == {"n3-H100x8-NVLink-K"}
+
+
 def test_spot_is_the_same_type_sold_otherwise(flavors):
     spot = at(flavors, "n3-H100x1", "CANADA-1", "spot")
     assert spot.usd_per_hour == Decimal("1.64")
