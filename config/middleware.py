@@ -16,7 +16,7 @@ POLICY = (
 )
 # Of a web process's threads, so many may wait for a body; the others go on answering reads.
 BODIES = threading.BoundedSemaphore(2)
-PATIENCE_S = 1.0
+PATIENCE_S = 0.1
 
 
 def security_headers(get_response: Answer) -> Answer:

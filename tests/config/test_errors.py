@@ -50,8 +50,7 @@ def test_another_host_is_refused_in_the_form_that_is_read_there(client):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bodies_that_never_come_leave_threads_for_reads(live_server: LiveServer, monkeypatch):
-    monkeypatch.setattr(middleware, "PATIENCE_S", 0.2)
+def test_bodies_that_never_come_leave_threads_for_reads(live_server: LiveServer):
     host, port = live_server.thread.host, live_server.thread.port
     slow = [socket.create_connection((host, port)) for _ in range(6)]
     head = b"POST /api/v1/estimates/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
