@@ -156,7 +156,8 @@ def _flavor(
     if count is None or count < 1:
         row.fail("gpu_count", f"{count} is not a number of GPUs")
     spot = name.lower().endswith("-spot") or gpu.lower().endswith("-spot")
-    price, note = _amount(row, gpu, count, known)
+    priced_as = f"{gpu}-spot" if spot and not gpu.lower().endswith("-spot") else gpu
+    price, note = _amount(row, priced_as, count, known)
     said, evidence = _links(gpu, count)
     available, warnings = _available(row, gpu, count, region, known)
     ram = row.number("ram")

@@ -5,8 +5,8 @@ Regions: GET https://api.linode.com/v4/regions
 Stock:   GET https://api.linode.com/v4/regions/availability
          https://techdocs.akamai.com/linode-api/reference/get-linode-types (read 2026-11-29)
 
-- `price.hourly` holds where `region_prices` has no own; 0 and null are "not sold so" there. A month
-  costs `price.monthly` at most.
+- `price.hourly` holds where `region_prices` has no own; 0 and null are "not sold so" there, as
+  for plans that only some accounts may see.
 - No field names the GPU: the id does ("g2-gpu-rtx4000a1-s"), and our table reads it. "rtx6000" of
   the g1 plans is the Quadro of Turing, by the documentation.
 - A region can have GPUs if its capabilities say "GPU Linodes"; which plan, the stock says.
@@ -73,11 +73,11 @@ def _pages(http: Http, url: str) -> Iterator[Document]:
         page = Row(document.json(), "")
         try:
             read += len(page.rows("data"))
-            pages, results = page.need_number("pages"), page.need_number("results")
+            pages, results = page.number("pages") or 1, page.number("results")
         except BadField as problem:
             raise Unreadable(f"the answer: {problem}") from None
         if number >= pages:
-            if read != results:
+            if results is not None and read != results:
                 raise FetchFailed(f"{url} has {results} rows, and its pages {read}")
             return
     raise FetchFailed(f"the pages of {url} do not end")
@@ -179,7 +179,7 @@ def _country(region: str | None, countries: Mapping[str, str]) -> str | None:
     return region[:2].upper() if re.match(r"[a-z]{2}-", region) else None
 
 
-Priced = tuple[Decimal | None, Decimal | None]  # an hour, and a month at most
+Priced = tuple[Decimal | None, Decimal | None]  # an hour, and a month
 
 
 def _prices(row: Row) -> dict[str | None, Priced]:
@@ -208,7 +208,7 @@ def _listing(
     month: Decimal | None,
 ) -> Listing:
     ram = row.number("memory")
-    most = f"; a month costs {month} at most" if month else ""
+    monthly = f"; by the month it is {month}" if month else ""
     return Listing(
         where=row.where,
         url=document.url,
@@ -224,7 +224,7 @@ def _listing(
         ram=(ram, "MiB") if ram else None,
         price=Price(amount) if amount else None,
         price_note=None if amount else UNPRICED,
-        price_includes=f"the plan with its disk and transfer allowance{most}",
+        price_includes=f"the plan with its disk and transfer allowance{monthly}",
         evidence={"gpu": Evidence(Basis.DERIVED, RULE)},
         row=row.shown,
     )

@@ -60,6 +60,13 @@ def test_spot_is_the_same_type_sold_otherwise(flavors):
     assert offer_line(spot)["gpu"] == "h100-pcie-80gb"
 
 
+def test_a_spot_flavor_has_the_spot_price_of_its_gpu():
+    prices = [{"name": "L40", "value": "1"}, {"name": "L40-spot", "value": "0.8"}]
+    flavor = {"name": "n3-L40x2-spot", "gpu": "L40", "gpu_count": 2}
+    result = parsed("hyperstack", prices, {"data": [{"gpu": "L40", "flavors": [flavor]}]})
+    assert one(result, "n3-L40x2", "spot").usd_per_hour == Decimal("1.6")
+
+
 def test_a_price_of_0_is_no_price(flavors):
     card = one(flavors, "n3-RTX-A6000x2")
     assert (card.usd_per_hour, card.price_note) == (None, "the pricebook has no price for it")

@@ -73,8 +73,8 @@ def test_an_unknown_gpu_is_rejected_and_a_video_card_is_none(types):
     assert types.ignored == {"no GPU": 2}
 
 
-def test_a_month_has_a_ceiling(types):
-    assert "2300.0 at most" in one(types, ADA).price_includes
+def test_the_price_of_a_month_stands_beside(types):
+    assert "by the month it is 2300.0" in one(types, ADA).price_includes
     assert fact(one(types, ADA), "ram_gb").note == "196608 MiB"
 
 
