@@ -1,6 +1,6 @@
 """CUDO Compute: virtual machines sized as one likes, in many data centres, from its public API.
 
-API: GET https://rest.compute.cudo.org/v1/vms/machine-types-2
+API: GET https://rest.compute.cudo.org/v1/vms/machine-types
      https://www.cudocompute.com/docs/api (read 2026-11-29)
 
 - A price is a sum: vCPUs, GiB of memory, GPUs and GiB of disk, each with a price an hour, written
@@ -23,7 +23,7 @@ from scrapers.fields import BadField, Row, each
 from scrapers.http import Http
 from scrapers.listing import Document, Ignored, Listing, Parsed, Price, Provider, Unreadable
 
-TYPES = "https://rest.compute.cudo.org/v1/vms/machine-types-2"
+TYPES = "https://rest.compute.cudo.org/v1/vms/machine-types"
 PROVIDER = Provider(
     slug="cudo",
     title="CUDO Compute",
@@ -115,7 +115,8 @@ def _sizes(row: Row) -> Iterator[_Size]:
     most = _number(row, "maxGpuPerVm") or _number(row, "maxGpuFree") or Decimal(1)
     if most < 1 or most != int(most) or most > MOST_GPUS:
         row.fail("maxGpuPerVm", f"{most} is not a number of GPUs")
-    for count in sorted({count for count in (1, 2, 4, 8, int(most)) if count <= most}):
+    least = _number(row, "minGpuPerVm") or Decimal(1)
+    for count in sorted({c for c in (1, 2, 4, 8, int(most)) if least <= c <= most} or {int(most)}):
         yield _fitting(row, Decimal(count))
 
 
@@ -144,13 +145,12 @@ def _listing(
     row: Row, document: Document, gpu: str, size: _Size, available: bool | None
 ) -> Listing:
     region, memory = _text(row, "dataCenterId"), _number(row, "gpuMemoryGib")
-    kind = _text(row, "machineType") or row.fail("machineType", "is missing")
     amount, includes = _amount(row, size)
     return Listing(
         where=row.where,
         url=document.url,
         fetched_at=document.fetched_at,
-        instance=f"{kind}_{size.gpus}x{size.vcpus}v{size.memory_gib}gb",
+        instance=f"{_name(row)}_{size.gpus}x{size.vcpus}v{size.memory_gib}gb",
         price_model=PriceModel.ON_DEMAND,
         region=region,
         country=_country(region),
@@ -165,6 +165,13 @@ def _listing(
         price_includes=includes,
         row=row.shown,
     )
+
+
+def _name(row: Row) -> str:
+    """The machine type, with the GPU where the type does not name it."""
+    kind = _text(row, "machineType") or row.fail("machineType", "is missing")
+    gpu = (_text(row, "gpuModelId") or "").lower().removeprefix("nvidia-")
+    return kind if gpu in kind.lower() else f"{kind}-{gpu}"
 
 
 def _amount(row: Row, size: _Size) -> tuple[Decimal | None, str]:

@@ -3,7 +3,8 @@
 API: GET https://api.primeintellect.ai/api/v1/availability/gpus
      https://docs.primeintellect.ai/api-reference/check-gpu-availability (read 2026-11-29)
 
-- `prices.onDemand` is for all `gpuCount` GPUs together; `isSpot` says that it can be taken away.
+- `prices.onDemand`, or `communityPrice` of the community's cloud, is for all `gpuCount` GPUs
+  together; `isSpot` says that it can be taken away.
 - `provider` is whose GPUs they are: where we read it itself, its own word wins.
 - A chip with its memory is `gpuType` (H100_80GB), its form `socket` (SXM5, PCIe).
 - Clusters have more GPUs than one machine, and `interconnect` [Gb/s] with its type; whether that is
@@ -162,7 +163,10 @@ def _price(row: Row) -> tuple[Decimal | None, str, str]:
     if prices is None:
         return None, "USD", ""
     moves = "the price moves with the market" if prices.flag("isVariable") else ""
-    return prices.number("onDemand") or None, prices.text("currency") or "USD", moves
+    amount = prices.number("onDemand")
+    if row.text("security") == "community_cloud":
+        amount = prices.number("communityPrice") or amount
+    return amount or None, prices.text("currency") or "USD", moves
 
 
 def _default(row: Row, name: str) -> Decimal | None:

@@ -30,9 +30,18 @@ def test_one_row_a_count_and_what_is_free_decides_which_can_be_had(types):
     stock = {
         offer_line(o)["gpu_count"]: o.available
         for o in types.offers
-        if o.instance_type.startswith("sapphire")
+        if o.instance_type.startswith("sapphire-rapids-h100")
     }
     assert stock == {1: True, 2: True, 4: True, 8: False}
+
+
+def test_a_machine_with_several_gpus_to_choose_is_named_with_its_gpu_and_its_least_count(types):
+    pairs = {o.instance_type: o.usd_per_hour for o in types.offers if "-l4" in o.instance_type}
+    host = 16 * Decimal("0.002") + 64 * Decimal("0.003")
+    assert pairs == {
+        "sapphire-rapids-l4_2x16v64gb": host + 1,
+        "sapphire-rapids-l40s_2x16v64gb": host + Decimal("1.8"),
+    }
 
 
 def test_a_size_is_moved_into_what_the_type_allows(types):
@@ -74,7 +83,7 @@ def test_sizes_beside_the_list_are_the_ones_that_are_priced():
 def test_machine_types_are_one_answer():
     with serve([Answer.json({"machineTypes": []})]) as api:
         assert len(list(cudo.fetch(api.http("https://rest.compute.cudo.org")))) == 1
-    assert api.requests[0].path == "/v1/vms/machine-types-2"
+    assert api.requests[0].path == "/v1/vms/machine-types"
 
 
 @pytest.mark.parametrize(

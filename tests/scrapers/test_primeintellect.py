@@ -1,5 +1,7 @@
 """What is odd about Prime Intellect: totals, other clouds' GPUs, clusters of several machines."""
 
+from decimal import Decimal
+
 import pytest
 from loopback import Answer, serve
 from recorded import one, parsed, reasons, recorded, shared
@@ -41,6 +43,7 @@ def test_spot_and_the_clouds_of_runpod_are_told_apart(items):
     spot = one(items, RUNPOD, "spot")
     assert (spot.tier, spot.region, spot.country) == ("community", "CA-MTL-1", "CA")
     assert spot.price_note == "the price moves with the market"
+    assert spot.usd_per_hour == Decimal("9.2")  # the community's, beside 11.6
     assert one(items, RUNPOD).tier == "secure"
     assert one(items, CLUSTER).tier is None
 
