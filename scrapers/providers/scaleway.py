@@ -132,7 +132,7 @@ class _Known:
     priced: dict[str, set[str | None]] = field(default_factory=dict)  # zones of a type
 
     def word(self, zone: str | None, name: str) -> str | None:
-        return self.stock.get((zone, name)) or self.stock.get((None, name))
+        return self.stock.get((zone, name)) or self.stock.get((None, name)) or None
 
 
 def parse(documents: Sequence[Document]) -> Parsed:
@@ -176,7 +176,9 @@ def _name(row: Row) -> str:
 def _learn(row: Row, zone: str | None, known: _Known) -> Iterator[Rejected]:
     """Fills `known` from a row of a server table."""
     if isinstance(row.fields.get("availability"), str):
-        known.stock[zone, _name(row)] = row.text("availability") or ""
+        word, place = row.text("availability") or "", (zone, _name(row))
+        # two words for one place are of zones that the documents do not name
+        known.stock[place] = word if known.stock.get(place, word) == word else ""
     info = row.fields.get("gpu_info")
     memory = info.get("gpu_memory") if isinstance(info, dict) else None
     if isinstance(memory, int) and memory > 0:

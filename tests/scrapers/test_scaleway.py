@@ -90,6 +90,14 @@ def test_stock_has_its_words(joined):
     assert [o.available for o in waw] == [None]
 
 
+def test_stock_of_zones_that_are_not_named_is_unknown_where_they_differ():
+    lists = [{"servers": {"L4-2-24G": {"availability": w}}} for w in ("available", "shortage")]
+    product = json.loads((PAYLOADS / "scaleway.json").read_bytes())["products"][2]
+    for stock, available in ((lists[:1], True), (lists[1:], False), (lists, None)):
+        (offer,) = parsed("scaleway", {"products": [product]}, *stock).offers
+        assert (offer.available, offer.warnings) == (available, ())
+
+
 def test_a_type_of_both_lists_stands_once(joined):
     node = one(joined, "H100-SXM-8-80G")
     assert node.native_amount == Decimal("24.75")
