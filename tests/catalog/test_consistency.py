@@ -7,7 +7,7 @@ import pytest
 
 from catalog import bundled
 from catalog.consistency import contradictions
-from catalog.facts import COLUMNS, DATA, BadFact, read
+from catalog.facts import DATA, BadFact, read
 from catalog.records import Basis, Fact, Value
 
 
@@ -81,7 +81,9 @@ def test_a_file_that_contradicts_itself_is_refused_by_file_subject_and_equation(
         f"acme/a,{name},{value},{units[name]},documented,https://acme.example,2026-11-29,,"
         for name, value in {**NICS, "fabric_gbits_per_s": 1600}.items()
     ]
-    text = "\n".join([",".join(COLUMNS), *lines]) + "\n"
-    (tmp_path / "instances.csv").write_text(text)
+    for file in DATA.glob("*.csv"):  # of all others, the header alone
+        (tmp_path / file.name).write_text(file.read_text().splitlines()[0] + "\n")
+    with (tmp_path / "instances.csv").open("a") as text:
+        text.write("\n".join(lines) + "\n")
     with pytest.raises(BadFact, match=r"^instances.csv, acme/a: NICs × rate = total: 8 × 400 "):
         bundled.read(tmp_path)
