@@ -1,4 +1,4 @@
-"""What is let go, and when: raw payloads after 30 days, quarantined rows after 90.
+"""What is let go, and when: payloads and estimates after 30 days, quarantined rows after 90.
 
 The payloads of the run that each provider's catalog stands on, and of runs that wait for a
 person, stay however old they are. Facts, prices and runs stay for good.
@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 PAYLOADS = timedelta(days=30)
 QUARANTINE = timedelta(days=90)
+ESTIMATES = timedelta(days=30)  # they cost a second to make again
 
 
 @transaction.atomic
@@ -35,6 +36,10 @@ def forget() -> tuple[int, int]:
         )
         cursor.execute("delete from catalog_rawpayload where sha256 in (select sha256 from gone)")
         payloads = int(cursor.rowcount)
+        cursor.execute(
+            "delete from catalog_estimate where computed_at < statement_timestamp() - %s::interval",
+            [str(ESTIMATES)],
+        )
         cursor.execute(
             "delete from catalog_quarantinedrow q using catalog_scraperun r "
             "where r.id = q.run_id and r.started_at < statement_timestamp() - %s::interval",

@@ -14,6 +14,7 @@ from catalog.ingest import Fenced, publish
 from catalog.invariants import broken
 from catalog.models import (
     CatalogVersion,
+    Estimate,
     Fabric,
     Fact,
     InstanceType,
@@ -379,3 +380,13 @@ def test_an_offer_whose_row_could_not_be_read_has_not_ended(
     unread = Rejected("price: 'oops' is no number", "Items[3]", '{"name": "h100x8-3"}')
     publish(run, Normalised(rest, [unread]), run.epoch)
     assert Offer.objects.exclude(ended_at=None).get().instance_type.name == "h100x8-4"
+
+
+def test_old_estimates_are_let_go_and_young_ones_kept() -> None:
+    now = datetime.now(UTC)
+    for name, days in (("old", 31), ("young", 29)):
+        Estimate.objects.create(
+            digest=name, gpus=8, model_version="1", result={}, computed_at=now - days * DAY
+        )
+    forget()
+    assert Estimate.objects.get().digest == "young"
