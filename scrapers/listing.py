@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from catalog.records import Basis, PriceModel, Rejected, Value
-from scrapers.fields import Unreadable, read_json
+from scrapers.fields import BadField, Row, Unreadable, read_json
 
 __all__ = [
     "Document",
@@ -25,6 +25,7 @@ __all__ = [
     "Rejected",
     "Unreadable",
     "key_of",
+    "rows_of",
 ]
 
 HOUR = Decimal(1)
@@ -96,6 +97,23 @@ class Document:
             It is no JSON at all: cut short, HTML, nested too deeply, not UTF-8.
         """
         return read_json(self.body) if isinstance(self.value, _Unread) else self.value
+
+
+def rows_of(document: Document, name: str) -> list[Row]:
+    """The list that an answer has under `name`.
+
+    Raises
+    ------
+    Unreadable
+        It has none, or something else stands there.
+    """
+    page = Row(document.json(), "")
+    if name not in page.fields:
+        raise Unreadable(f'the answer has no "{name}"')
+    try:
+        return page.rows(name)
+    except BadField as problem:
+        raise Unreadable(f"the answer: {problem}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from scrapers.listing import (
     Provider,
     Unreadable,
     key_of,
+    rows_of,
 )
 
 SIZES = "https://api.digitalocean.com/v2/sizes"
@@ -91,13 +92,7 @@ def _counted(document: Document) -> tuple[int, int]:
 def parse(documents: Sequence[Document]) -> Parsed:
     """Each size with GPUs in each region that has it."""
     for document in documents:
-        page = Row(document.json(), "")
-        try:
-            if "sizes" not in page.fields:
-                raise Unreadable('the answer has no "sizes"')
-            rows = page.rows("sizes")
-        except BadField as problem:
-            raise Unreadable(f"the answer: {problem}") from None
+        rows = rows_of(document, "sizes")
         yield from each(rows, partial(_size, document=document))
 
 

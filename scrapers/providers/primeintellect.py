@@ -31,6 +31,7 @@ from scrapers.listing import (
     Provider,
     Unreadable,
     key_of,
+    rows_of,
 )
 
 GPUS = "https://api.primeintellect.ai/api/v1/availability/gpus"
@@ -92,13 +93,7 @@ def _counted(document: Document) -> tuple[int, int]:
 def parse(documents: Sequence[Document]) -> Parsed:
     """Each item, as it is sold."""
     for document in documents:
-        page = Row(document.json(), "")
-        try:
-            if "items" not in page.fields:
-                raise Unreadable('the answer has no "items"')
-            rows = page.rows("items")
-        except BadField as problem:
-            raise Unreadable(f"the answer: {problem}") from None
+        rows = rows_of(document, "items")
         yield from each(rows, partial(_item, document=document))
 
 

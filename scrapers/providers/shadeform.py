@@ -20,7 +20,7 @@ from decimal import Decimal
 from functools import partial
 
 from catalog.records import WITHHELD, Basis, PriceModel, Rejected, ScaleUp, Value
-from scrapers.fields import BadField, Row, each
+from scrapers.fields import Row, each
 from scrapers.http import Http
 from scrapers.listing import (
     Document,
@@ -29,8 +29,8 @@ from scrapers.listing import (
     Parsed,
     Price,
     Provider,
-    Unreadable,
     key_of,
+    rows_of,
 )
 
 TYPES = "https://api.shadeform.ai/v1/instances/types"
@@ -67,13 +67,7 @@ def fetch(http: Http) -> Iterator[Document]:
 def parse(documents: Sequence[Document]) -> Parsed:
     """Each type in each of its regions."""
     for document in documents:
-        page = Row(document.json(), "")
-        try:
-            if "instance_types" not in page.fields:
-                raise Unreadable('the answer has no "instance_types"')
-            rows = page.rows("instance_types")
-        except BadField as problem:
-            raise Unreadable(f"the answer: {problem}") from None
+        rows = rows_of(document, "instance_types")
         yield from each(rows, partial(_type, document=document))
 
 

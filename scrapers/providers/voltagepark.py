@@ -17,7 +17,16 @@ from functools import partial
 from catalog.records import FabricKind, PriceModel
 from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
-from scrapers.listing import Document, Ignored, Listing, Parsed, Price, Provider, Unreadable
+from scrapers.listing import (
+    Document,
+    Ignored,
+    Listing,
+    Parsed,
+    Price,
+    Provider,
+    Unreadable,
+    rows_of,
+)
 
 LOCATIONS = "https://cloud-api.voltagepark.com/api/v1/bare-metal/locations"
 PROVIDER = Provider(
@@ -62,13 +71,7 @@ def fetch(http: Http) -> Iterator[Document]:
 def parse(documents: Sequence[Document]) -> Parsed:
     """A node on each network of each location."""
     for document in documents:
-        page = Row(document.json(), "")
-        try:
-            if "results" not in page.fields:
-                raise Unreadable('the answer has no "results"')
-            rows = page.rows("results")
-        except BadField as problem:
-            raise Unreadable(f"the answer: {problem}") from None
+        rows = rows_of(document, "results")
         yield from each(rows, partial(_read, document=document))
 
 
