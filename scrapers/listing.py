@@ -108,12 +108,13 @@ def rows_of(document: Document, name: str) -> list[Row]:
         It has none, or something else stands there.
     """
     page = Row(document.json(), "")
-    if name not in page.fields:
-        raise Unreadable(f'the answer has no "{name}"')
     try:
-        return page.rows(name)
+        found, rows = name in page.fields, page.rows(name)
     except BadField as problem:
         raise Unreadable(f"the answer: {problem}") from None
+    if not found:
+        raise Unreadable(f'the answer has no "{name}"')
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
