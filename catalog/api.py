@@ -23,7 +23,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from catalog import estimates, fabric_list, fabric_query, instances, offers, schema
-from catalog.filters import BadQuery, Format, OfferQuery, parse
+from catalog.filters import Format, OfferQuery, parse
 from catalog.ledger import plain
 from catalog.models import (
     CatalogVersion,
@@ -35,6 +35,7 @@ from catalog.models import (
 )
 from catalog.paging import Cursor
 from catalog.quality import quality
+from catalog.query import BadQuery
 from catalog.records import OFFER_KEYS
 from catalog.serializers import (
     FactSerializer,

@@ -15,8 +15,9 @@ from django.utils import timezone
 
 import scoring
 from catalog import offers
-from catalog.filters import BadQuery, OfferQuery, parse
+from catalog.filters import OfferQuery, parse
 from catalog.models import CatalogVersion, Estimate, Workload
+from catalog.query import BadQuery
 from scoring.estimate import layouts_considered
 from scoring.gpus import gpus as modelled_gpus
 

@@ -21,8 +21,8 @@ from django.db.models import Q
 
 from catalog import placement
 from catalog.fabric_query import PLACE, FabricQuery
-from catalog.filters import BadQuery
 from catalog.models import Fabric, InstanceType
+from catalog.query import BadQuery
 from catalog.records import Basis, FabricKind, MultiNode
 
 Answer = bool | None

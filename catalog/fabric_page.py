@@ -14,9 +14,9 @@ from django.views.decorators.http import require_safe
 from catalog import wording
 from catalog.fabric_list import Found, find
 from catalog.fabric_query import FILTERS, FabricQuery, parse
-from catalog.filters import CONTINENTS, BadQuery
 from catalog.models import Fabric, Provider
 from catalog.presets import State, link, reading, state
+from catalog.query import CONTINENTS, BadQuery
 
 FABRICS = "/fabrics/"
 SPEEDS = ("50", "100", "200", "400", "800")  # [Gb/s] per GPU, one way

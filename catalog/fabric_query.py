@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from django.http import QueryDict
 
-from catalog.filters import (
+from catalog.query import (
     CONTINENTS,
     PAGE_SIZE,
     Reading,

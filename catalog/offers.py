@@ -16,7 +16,8 @@ import orjson
 from django.core import signing
 from django.db import connection
 
-from catalog.filters import FACETS, FILTERS, BadQuery, Filter, OfferQuery, Rows
+from catalog.filters import FACETS, FILTERS, Filter, OfferQuery, Rows
+from catalog.query import BadQuery
 from catalog.records import OFFER_KEYS
 
 MONEY = frozenset({"usd_per_hour", "usd_per_gpu_hour", "native_amount", "usd_rate"})

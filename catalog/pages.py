@@ -18,10 +18,11 @@ from django.views.decorators.http import require_safe
 
 from catalog import freshness, presets, wording
 from catalog import offers as listing
-from catalog.filters import BadQuery, OfferQuery, Rows, parse
+from catalog.filters import OfferQuery, Rows, parse
 from catalog.models import Provider
 from catalog.presets import State, link
 from catalog.quality import quality
+from catalog.query import BadQuery
 from catalog.records import PriceModel
 from catalog.sources import older_than, sources
 

@@ -9,7 +9,7 @@ from rest_framework.pagination import Cursor as Place
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 
-from catalog.filters import LARGEST_PAGE, PAGE_SIZE, BadQuery
+from catalog.query import LARGEST_PAGE, PAGE_SIZE, BadQuery
 
 
 class Cursor(CursorPagination):

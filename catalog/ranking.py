@@ -14,9 +14,10 @@ from django.views.decorators.http import require_safe
 
 from catalog import estimates, presets
 from catalog.charts import shares, whisker
-from catalog.filters import BadQuery, OfferQuery, parse
+from catalog.filters import OfferQuery, parse
 from catalog.freshness import LIMITS
 from catalog.models import Provider
+from catalog.query import BadQuery
 from catalog.records import PriceModel
 from catalog.sources import older_than
 from catalog.templatetags.quantities import number, price

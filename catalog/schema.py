@@ -7,20 +7,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
-from catalog.filters import (
-    CONTINENTS,
-    FACETS,
-    FILTERS,
-    LARGEST_PAGE,
-    SORTABLE,
-    UNKNOWABLE,
-    Filter,
-    Format,
-    Rows,
-    number,
-    truth,
-)
+from catalog.filters import FACETS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
 from catalog.offers import MONEY, NUMBERS
+from catalog.query import CONTINENTS, LARGEST_PAGE, number, truth
 from catalog.records import OFFER_KEYS, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Json = dict[str, Any]

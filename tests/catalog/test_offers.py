@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from catalog.filters import FILTERS, truth
+from catalog.filters import FILTERS
 from catalog.models import Offer
+from catalog.query import truth
 from catalog.records import OFFER_KEYS
 from tests.catalog.conftest import offer, scrape
 from tests.catalog.market import open_market

@@ -1,0 +1,179 @@
+"""One query string, read: every value checked, and all that is wrong with it said at once.
+
+A reader turns text into a value or raises ValueError saying what it must be; `Reading` applies
+readers to parameters and collects what they say. Nothing here knows which parameters there are.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from typing import TypeVar
+
+from django.http import QueryDict
+
+from catalog.facts import gpus
+from catalog.models import Provider
+
+CONTINENTS = ("africa", "asia", "europe", "north-america", "oceania", "south-america")
+NUMBER = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)  # bounded before it is read
+SLUG = re.compile(r"[\w][\w.:()+/ -]{0,79}", re.ASCII)
+PAGE_SIZE, LARGEST_PAGE = 50, 500
+
+
+T = TypeVar("T")
+
+
+class BadQuery(ValueError):
+    """A query that cannot be answered: for each parameter, what it must be."""
+
+    def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
+        super().__init__("; ".join(f"{name}: {' '.join(said)}" for name, said in fields.items()))
+        self.fields = {name: list(said) for name, said in fields.items()}
+
+
+# --- How one value is read: text in, a value for SQL out, or ValueError saying what it must be ---
+
+
+def number(text: str) -> str:
+    """A decimal, kept as text for Postgres to read exactly."""
+    if not NUMBER.fullmatch(text):
+        raise ValueError("must be a number like 8 or 2.50, at most 9 digits before the point.")
+    return text
+
+
+def truth(text: str) -> bool:
+    """`true` or `false`."""
+    if text not in {"true", "false"}:
+        raise ValueError("must be true or false.")
+    return text == "true"
+
+
+def slug(text: str) -> str:
+    """A name: letters, digits and a few signs."""
+    if not SLUG.fullmatch(text):
+        raise ValueError("must be a name of letters, digits and . : ( ) + / - _")
+    return text
+
+
+def country(text: str) -> str:
+    """Two capital letters, as ISO 3166 has them."""
+    if not re.fullmatch(r"[A-Z]{2}", text):
+        raise ValueError("must be two capital letters, like US or JP.")
+    return text
+
+
+def provider(text: str) -> str:
+    """A provider of the catalog."""
+    if not Provider.objects.filter(slug=slug(text)).exists():
+        known = sorted(Provider.objects.values_list("slug", flat=True))
+        raise ValueError(f"{text[:80]!r} is not a provider. There are: {', '.join(known)}.")
+    return text
+
+
+def words(text: str) -> list[str]:
+    """Free text to look for, a LIKE pattern a word; what is a sign to LIKE is taken literally."""
+    if len(text) > 200:
+        raise ValueError("must be at most 200 characters of text.")
+    literal = re.sub(r"([\\%_])", r"\\\1", text)
+    return [f"%{word}%" for word in literal.split()]
+
+
+def gpu(text: str) -> str:
+    """The slug of a GPU SKU of the catalog."""
+    if text not in gpus():
+        near = difflib.get_close_matches(text, gpus(), n=3, cutoff=0.4)
+        raise ValueError(f"{text[:80]!r} is not a GPU; near it are {', '.join(near) or 'none'}.")
+    return text
+
+
+def one_of(allowed: Iterable[str]) -> Callable[[str], str]:
+    """One word of a closed list."""
+    choices = tuple(str(word) for word in allowed)
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text[:80]!r} is none of: {', '.join(choices)}.")
+        return text
+
+    read.choices = choices  # type: ignore[attr-defined] # for the schema
+    return read
+
+
+def moment(text: str) -> datetime:
+    """A day (its last moment) or an ISO time; UTC where no zone is given."""
+    try:
+        if len(text) == 10:
+            return datetime.combine(date.fromisoformat(text), time.max, tzinfo=UTC)
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be a date or time like 2026-11-29 or 2026-11-29T12:00Z.") from None
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def words_of_a_cursor(text: str) -> str:
+    """A cursor as it was given out; its content is checked where it is used."""
+    if len(text) > 2000 or not re.fullmatch(r"[\w.:-]+", text, re.ASCII):
+        raise ValueError("is not a cursor of this service.")
+    return text
+
+
+# --- The reading ------------------------------------------------------------------------------
+
+
+class Reading:
+    """One pass over a query string that collects everything that is wrong with it."""
+
+    def __init__(self, query: QueryDict) -> None:
+        self.query = query
+        self.known: set[str] = set()
+        self.wrong: dict[str, list[str]] = {}
+
+    def one(self, name: str, read: Callable[[str], T]) -> T | None:
+        """A parameter that is given once at most. None where absent, empty or wrong."""
+        given = [text for text in self._given(name) if text]
+        if len(given) > 1:
+            self.wrong[name] = ["is given more than once, and takes one value."]
+        return self._checked(name, given[0], read) if len(given) == 1 else None
+
+    def many(self, name: str, read: Callable[[str], T]) -> tuple[T, ...]:
+        """A list: commas and repetition, their union, in the order given."""
+        texts = [text for given in self._given(name) for text in given.split(",") if text]
+        values = [self._checked(name, text, read) for text in dict.fromkeys(texts)]
+        return tuple(value for value in values if value is not None)
+
+    def page_size(self) -> int:
+        """1 to 500."""
+        return self.one("page_size", _page_size) or PAGE_SIZE
+
+    def finish(self, also: Iterable[str]) -> None:
+        """Raises BadQuery where anything was wrong, or where a parameter has no meaning here."""
+        unknown = set(self.query) - self.known - set(also)
+        allowed = ", ".join(sorted(self.known))
+        for name in sorted(unknown):
+            self.wrong[name[:80]] = [f"is not a parameter. There are: {allowed}."]
+        if self.wrong:
+            raise BadQuery(self.wrong)
+
+    def _given(self, name: str) -> list[str]:
+        self.known.add(name)
+        return self.query.getlist(name)
+
+    def _checked(self, name: str, text: str, read: Callable[[str], T]) -> T | None:
+        try:
+            return read(_without_nul(text))
+        except ValueError as problem:
+            self.wrong.setdefault(name, []).append(str(problem))
+            return None
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("holds a NUL character.")
+    return text
+
+
+def _page_size(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,2}", text, re.ASCII) or int(text) > LARGEST_PAGE:
+        raise ValueError(f"must be a whole number from 1 to {LARGEST_PAGE}.")
+    return int(text)
