@@ -98,9 +98,11 @@ def _asked(body: object) -> Asked:
     objective = body.get("objective", OBJECTIVES[0])
     if objective not in OBJECTIVES:
         wrong["objective"] = [f"must be one of: {', '.join(OBJECTIVES)}."]
-    what_if = body.get("what_if") or {}
+    what_if = body.get("what_if", {})
     if not isinstance(what_if, dict) or set(what_if) - set(PHYSICS[2:]):
         wrong["what_if"] = [f"must be an object of: {', '.join(PHYSICS[2:])}."]
+    elif problem := _impossible(what_if):
+        wrong[f"what_if.{problem.field}"] = [_without_field(problem)]
     if wrong:
         raise BadQuery(wrong)
     return Asked(
@@ -122,11 +124,23 @@ def _job(workload: object) -> scoring.Job:
         if isinstance(workload, Mapping):
             return scoring.Job.from_fields(workload)
     except scoring.FieldError as problem:
-        message = str(problem).removeprefix(f"{problem.field}: ")
-        raise BadQuery({f"workload.{problem.field}": [message]}) from None
+        raise BadQuery({f"workload.{problem.field}": [_without_field(problem)]}) from None
     raise BadQuery(
         {"workload": ["must be a slug of workloads/, or an object that describes a job."]}
     )
+
+
+def _impossible(what_if: Mapping[str, Any]) -> scoring.FieldError | None:
+    """What no cluster can be, whatever else is known of it."""
+    try:
+        scoring.Cluster.from_fields({"gpu": "h100-sxm5-80gb", "gpu_count": 8} | dict(what_if))
+    except scoring.FieldError as problem:
+        return problem
+    return None
+
+
+def _without_field(problem: scoring.FieldError) -> str:
+    return str(problem).removeprefix(f"{problem.field}: ")
 
 
 def _whole(body: Mapping[str, Any], name: str, most: int) -> int | None:
@@ -220,7 +234,7 @@ def _candidate(offer: dict[str, Any], asked: Asked) -> _Candidate:
         raise _Unfit(f"the cost model has no figures of {offer['gpu']}")
     if offer["gpu_count"] is None:
         raise _Unfit("nobody says how many GPUs it has")
-    fields = _physics(offer) | dict(asked.what_if)
+    fields = _supposing(_physics(offer), asked.what_if)
     cluster = scoring.Cluster.from_fields(
         fields, name=f"{offer['provider']}/{offer['instance_type']}"
     )
@@ -240,6 +254,24 @@ def _physics(offer: Mapping[str, Any]) -> dict[str, Any]:
     if fields["fabric"] == "ethernet" and fields["fabric_gbits_per_s"] is None:
         fields["fabric_gbits_per_s"] = offer["frontend_gbits_per_s"]
     return fields
+
+
+# What follows from a fact: supposing another, it is no longer known but follows anew.
+FOLLOWS = {
+    "gpudirect_rdma": ("gpudirect",),
+    "fabric_nics": ("fabric_gbits_per_s",),
+    "fabric_gbits_per_s_per_nic": ("fabric_gbits_per_s",),
+    "fabric_gbits_per_s": ("fabric_nics", "fabric_gbits_per_s_per_nic"),
+    "scale_up": ("scale_up_gbytes_per_s", "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus"),
+    "scale_up_gbytes_per_s": ("scale_up_pair_gbytes_per_s",),
+    "scale_up_domain_gpus": ("scale_up_domain_guaranteed_gpus",),
+}
+
+
+def _supposing(fields: Mapping[str, Any], what_if: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts with some of them supposed to be others."""
+    undone = {name for supposed in what_if for name in FOLLOWS.get(supposed, ())}
+    return dict(fields) | dict.fromkeys(undone) | dict(what_if)
 
 
 def _digest(fields: Mapping[str, Any], gpus: int, job: scoring.Job) -> str:

@@ -167,14 +167,11 @@ def answers(standing: Standing, query: FabricQuery) -> dict[str, Answer]:
 def large_enough(standing: Standing, gpus: int) -> Answer:
     """Whether it joins so many; what one instance holds needs no fabric.
 
-    Where nobody says how many, a run that somebody measured shows that so many can be had.
+    A run that somebody measured shows that so many can be had, whatever is said of the most.
     """
-    if gpus <= standing.largest_instance:
+    if gpus <= max(standing.largest_instance, standing.demonstrated or 0):
         return True
-    most = standing.fabric.max_gpus
-    if most is not None:
-        return gpus <= most
-    return True if gpus <= (standing.demonstrated or 0) else None
+    return None if standing.fabric.max_gpus is None else gpus <= standing.fabric.max_gpus
 
 
 def of_gpu(standing: Standing, wanted: Sequence[str]) -> Answer:

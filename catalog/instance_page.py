@@ -216,7 +216,8 @@ def _by_place(offers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = [
         {
             "region": region, "tier": tier, "via": via, **columns,
-            "seen": max((o for o in columns.values() if o), key=lambda o: o["collected_at"]),
+            # The oldest of the row's prices: none of them passes as fresher than it is.
+            "seen": min((o for o in columns.values() if o), key=lambda o: o["collected_at"]),
         }
         for (region, tier, via), columns in places.items()
     ]  # fmt: skip

@@ -11,6 +11,7 @@ SAID = {
     400: ("bad_request", "The request could not be understood: its address or its host name."),
     403: ("forbidden", "The request did not come from a form of this service."),
     404: ("not_found", "There is no such door. The doors are in /api/v1/schema/."),
+    413: ("too_large", "The body is larger than 1 MB, the most that is read."),
     500: ("internal", "This request failed, and the log of the service says why."),
     503: ("unavailable", "The database does not answer just now. Try again in a moment."),
 }
@@ -20,6 +21,8 @@ def answer(request: HttpRequest, status: int) -> HttpResponse:
     """An error of that status, in the form that the reader of this address expects."""
     if request.path.startswith("/api/"):
         response = problem(status, *SAID[status])
+    elif status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        response = HttpResponse(SAID[status][1], content_type="text/plain", status=status)
     else:
         response = render(request, f"{status}.html", status=status)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:

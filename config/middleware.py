@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from http import HTTPStatus
 
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, RawPostDataException, UnreadablePostError
 
@@ -44,6 +45,8 @@ def bounded_bodies(get_response: Answer) -> Answer:
             return errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
         try:
             request.body  # noqa: B018 -- kept by the request for whoever asks
+        except RequestDataTooBig:
+            return errors.answer(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         except (UnreadablePostError, RawPostDataException):
             return errors.answer(request, HTTPStatus.BAD_REQUEST)
         finally:

@@ -268,6 +268,8 @@ def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
         log.exception("run %s of %s", run.pk, run.provider_id)
         raise
     finally:
+        if run.state == RunState.FAILED:
+            log.warning("%s: %s", run.provider_id, run.reason)
         after(held)
 
 

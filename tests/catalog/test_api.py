@@ -211,7 +211,7 @@ def test_sockets_instead_of_rdma_cost_more(post):
         "filter": PRESET | {"provider": "azure"},
     }
     as_sold = post(body)["results"][0]
-    sockets = post(body | {"what_if": {"gpudirect_rdma": "no", "gpudirect": "no"}})["results"]
+    sockets = post(body | {"what_if": {"gpudirect_rdma": "no"}})["results"]
     (same,) = (
         r
         for r in sockets
@@ -220,6 +220,14 @@ def test_sockets_instead_of_rdma_cost_more(post):
         and r["offer"]["tier"] == as_sold["offer"]["tier"]
     )
     assert same["usd_per_mtoken"] > as_sold["usd_per_mtoken"]
+
+
+def test_a_slower_nic_is_a_slower_fabric(post):
+    azure = PRESET | {"provider": "azure", "q": "Standard_ND96isr_H100_v5"}
+    body = {"workload": "llama3-70b-pretrain", "gpus": 256, "filter": azure}
+    as_sold = post(body)["results"][0]["estimate"]["step_time_s"]
+    slower = post(body | {"what_if": {"fabric_gbits_per_s_per_nic": 50}})["results"][0]
+    assert slower["estimate"]["step_time_s"] > as_sold
 
 
 def test_without_a_fabric_instances_talk_over_the_front_end(post):
@@ -268,6 +276,17 @@ def test_a_job_of_ones_own_can_be_described(post):
         ({"workload": "hpc-halo", "gpus": 8, "filter": 7}, "filter", "must be an object"),
         ({"workload": "hpc-halo", "gpus": 8, "filter": []}, "filter", "must be an object"),
         ({"workload": "hpc-halo", "gpus": 8, "what_if": {"x": 1}}, "what_if", "oversubscription"),
+        ({"workload": "hpc-halo", "gpus": 8, "what_if": []}, "what_if", "must be an object"),
+        (
+            {"workload": "hpc-halo", "gpus": 8, "what_if": {"fabric": "nope"}},
+            "what_if.fabric",
+            "must be one of",
+        ),
+        (
+            {"workload": "hpc-halo", "gpus": 8, "what_if": {"oversubscription": 0}},
+            "what_if.oversubscription",
+            "must be",
+        ),
         ([], "body", "must be a JSON object"),
     ],
 )

@@ -84,6 +84,12 @@ def first_line(connection: socket.socket) -> bytes:
     return connection.recv(4096, socket.MSG_PEEK).split(b"\r\n")[0]
 
 
+def test_a_body_that_is_too_large_is_a_413_that_says_how_much_is_read(client):
+    body = b'"' + b"x" * 3_000_000 + b'"'
+    answer = client.post("/api/v1/estimates/", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
 def test_a_body_that_is_read_first_is_still_there_for_the_view(client, db):
     body = json.dumps({"workload": "nothing", "gpus": 8})
     answer = client.post("/api/v1/estimates/", body, content_type="application/json")
