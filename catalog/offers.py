@@ -352,7 +352,8 @@ def _row_key(query: OfferQuery) -> str:
     """A number for what is one row of this list."""
     if query.rows is Rows.REGION:
         return "offer_id"
-    return "hashtextextended(concat_ws('|', instance_type_id, via, tier, price_model), 0)"
+    names = "instance_type_id, coalesce(via, ''), coalesce(tier, ''), price_model"
+    return f"hashtextextended(concat_ws('|', {names}), 0)"  # absent is a place of its own
 
 
 def facets(query: OfferQuery, names: Iterable[str]) -> dict[str, list[tuple[str | None, int]]]:

@@ -331,6 +331,27 @@ def _bounded(answer: httpx.Response, size: int, door: Door) -> Iterator[bytes]:
 LONGEST_LINE = 2**16  # [B]
 
 
+def counted(
+    pages: Iterable[Document], count: Callable[[Document], tuple[int, int]]
+) -> Iterator[Document]:
+    """Pages until the rows they have are the total they name; `count` reads both off a page.
+
+    Raises
+    ------
+    FetchFailed
+        They end with fewer or more.
+    """
+    read = total = 0
+    for document in pages:
+        yield document
+        rows, total = count(document)
+        read += rows
+        if read >= total or not rows:
+            break
+    if read != total:
+        raise FetchFailed(f"the list has {total} rows by its own count, and its pages {read}")
+
+
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a body that comes in pieces, with their ends; a last one without stands too.
 

@@ -4,7 +4,6 @@ A page is no contract and may be laid out anew any day: a provider reads the lay
 its class names, and says `Unreadable` where that is not what it finds.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -23,14 +22,6 @@ class Element:
     tag: str
     classes: frozenset[str] = frozenset()
     inside: list["Element | str"] = field(default_factory=list)
-
-    def within(self) -> Iterator["Element"]:
-        """Every element below, in the order of the page."""
-        below = [item for item in reversed(self.inside) if isinstance(item, Element)]
-        while below:
-            element = below.pop()
-            yield element
-            below.extend(i for i in reversed(element.inside) if isinstance(i, Element))
 
     def all(self, name: str) -> list["Element"]:
         """Elements below with this class, or of this tag: ".price", "h4"; not one in another."""

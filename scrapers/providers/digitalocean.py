@@ -19,7 +19,7 @@ from functools import partial
 
 from catalog.records import Basis, PriceModel
 from scrapers.fields import BadField, Row, each
-from scrapers.http import FetchFailed, Http
+from scrapers.http import Http, counted
 from scrapers.listing import (
     Document,
     Evidence,
@@ -64,17 +64,9 @@ UNPRICED = "no hourly price in the list"
 def fetch(http: Http) -> Iterator[Document]:
     """Every page of the sizes, counted against their total."""
     (token,) = key_of(PROVIDER, os.environ)
-    read = total = 0
-    for number in range(1, MOST_PAGES + 1):
-        url = f"{SIZES}?per_page={PAGE}&page={number}"
-        document = http.get(url, {"Authorization": f"Bearer {token}"})
-        yield document
-        rows, total = _counted(document)
-        read += rows
-        if read >= total or not rows:
-            break
-    if read != total:
-        raise FetchFailed(f"api.digitalocean.com has {total} sizes, and its pages {read}")
+    headers = {"Authorization": f"Bearer {token}"}
+    pages = (f"{SIZES}?per_page={PAGE}&page={n}" for n in range(1, MOST_PAGES + 1))
+    yield from counted((http.get(url, headers) for url in pages), _counted)
 
 
 def _counted(document: Document) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from functools import partial
 
 from catalog.records import FabricKind, MultiNode, PriceModel, Value
 from scrapers.fields import BadField, Row, each
-from scrapers.http import FetchFailed, Http
+from scrapers.http import Http, counted
 from scrapers.listing import (
     Document,
     Ignored,
@@ -66,17 +66,9 @@ UNPRICED = "no price in the list"
 def fetch(http: Http) -> Iterator[Document]:
     """Every page, counted against the total."""
     (key,) = key_of(PROVIDER, os.environ)
-    read = total = 0
-    for number in range(1, MOST_PAGES + 1):
-        url = f"{GPUS}?page={number}&page_size={PAGE}"
-        document = http.get(url, {"Authorization": f"Bearer {key}"})
-        yield document
-        rows, total = _counted(document)
-        read += rows
-        if read >= total or not rows:
-            break
-    if read != total:
-        raise FetchFailed(f"api.primeintellect.ai has {total} items, and its pages {read}")
+    headers = {"Authorization": f"Bearer {key}"}
+    pages = (f"{GPUS}?page={n}&page_size={PAGE}" for n in range(1, MOST_PAGES + 1))
+    yield from counted((http.get(url, headers) for url in pages), _counted)
 
 
 def _counted(document: Document) -> tuple[int, int]:

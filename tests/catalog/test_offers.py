@@ -226,6 +226,17 @@ def test_a_facet_ignores_its_own_filter_and_counts_the_unknown(ask):
     assert facets["gpu"] == [{"value": "h100-sxm5-80gb", "count": 1}]
 
 
+def test_a_seller_and_a_tier_of_one_name_are_two_rows_in_every_count(ask):
+    pair = [
+        offer("twin", "4", provider="third", via="gold"),
+        offer("twin", "5", provider="third", tier="gold"),
+    ]
+    scrape(pair, lister="third")
+    answer = ask("provider=third&count=true&facets=gpu")
+    assert (answer["count"], len(answer["results"])) == (2, 2)
+    assert answer["facets"]["gpu"] == [{"value": "h100-sxm5-80gb", "count": 2}]
+
+
 def test_a_threshold_facet_counts_what_reaches_it(ask):
     asked = "price_model=on_demand&facets=fabric_gbits_per_s_per_gpu_min"
     counts = ask(asked)["facets"]["fabric_gbits_per_s_per_gpu_min"]

@@ -88,7 +88,7 @@ def test_pages_are_read_until_the_total_with_the_token(monkeypatch):
 
 def test_a_total_that_is_not_reached_fails_the_fetch(monkeypatch):
     monkeypatch.setenv("DIGITALOCEAN_TOKEN", "t")
-    with serve([_page(2, 3), _page(0, 3)]) as api, pytest.raises(FetchFailed, match="has 3 sizes"):
+    with serve([_page(2, 3), _page(0, 3)]) as api, pytest.raises(FetchFailed, match="has 3 rows"):
         list(digitalocean.fetch(api.http(ORIGIN)))
 
 

@@ -107,7 +107,7 @@ def test_pages_are_read_until_the_total(monkeypatch):
 
 def test_a_total_that_is_not_reached_fails_the_fetch(monkeypatch):
     monkeypatch.setenv("PRIME_API_KEY", "k")
-    with serve([_page(2, 3), _page(0, 3)]) as api, pytest.raises(FetchFailed, match="has 3 items"):
+    with serve([_page(2, 3), _page(0, 3)]) as api, pytest.raises(FetchFailed, match="has 3 rows"):
         list(primeintellect.fetch(api.http(ORIGIN)))
 
 
