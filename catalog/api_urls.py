@@ -3,25 +3,25 @@
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-from catalog import api
+from catalog import api, replies, small_lists
 
 app_name = "api"
 urlpatterns = [
     path("offers/", api.Offers.as_view(), name="offers"),
-    path("instance-types/", api.InstanceTypes.as_view(), name="instance-types"),
+    path("instance-types/", small_lists.InstanceTypes.as_view(), name="instance-types"),
     path(
         "instance-types/<str:provider>/<path:name>/",
         api.InstanceTypeDetail.as_view(),
         name="instance-type",
     ),
-    path("gpus/", api.Gpus.as_view(), name="gpus"),
-    path("providers/", api.Providers.as_view(), name="providers"),
+    path("gpus/", small_lists.Gpus.as_view(), name="gpus"),
+    path("providers/", small_lists.Providers.as_view(), name="providers"),
     path("fabrics/", api.Fabrics.as_view(), name="fabrics"),
-    path("facts/", api.Facts.as_view(), name="facts"),
-    path("prices/", api.Prices.as_view(), name="prices"),
+    path("facts/", small_lists.Facts.as_view(), name="facts"),
+    path("prices/", small_lists.Prices.as_view(), name="prices"),
     path("quality/", api.Quality.as_view(), name="quality"),
     path("workloads/", api.Workloads.as_view(), name="workloads"),
     path("estimates/", api.Estimates.as_view(), name="estimates"),
     path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
-    re_path(r"^.*$", api.not_found),
+    re_path(r"^.*$", replies.no_door),
 ]

@@ -15,14 +15,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from django.core import signing
 from django.db import connection
 from django.db.models import Q
 
 from catalog import placement
 from catalog.fabric_query import PLACE, FabricQuery
 from catalog.models import Fabric, InstanceType
-from catalog.query import BadQuery
+from catalog.paging import Cursor
 from catalog.records import Basis, FabricKind, MultiNode
 
 Answer = bool | None
@@ -253,9 +252,11 @@ def _page(query: FabricQuery, listed: Sequence[tuple[Key, dict[str, Any]]]) -> F
     """The rows after the cursor, or before it."""
     keys = [key for key, _ in listed]
     start, end = 0, query.page_size
-    if query.cursor:
-        at, backward = _read_cursor(query)
-        end = bisect_left(keys, at) if backward else bisect_right(keys, at) + query.page_size
+    if cursor := Cursor.read(query.cursor, query.identity):
+        unsure, unpriced, old, price, name = cursor.values
+        at = (unsure, unpriced, old, Decimal(price), name)
+        past = bisect_left(keys, at) if cursor.backward else bisect_right(keys, at)
+        end = past if cursor.backward else past + query.page_size
         start = max(end - query.page_size, 0)
     shown = listed[start:end]
     return Found(
@@ -268,16 +269,7 @@ def _page(query: FabricQuery, listed: Sequence[tuple[Key, dict[str, Any]]]) -> F
 
 def _cursor(query: FabricQuery, key: Key, *, backward: bool = False) -> str:
     *flags, price, name = key
-    return signing.dumps([*flags, str(price), name, backward], salt=query.identity, compress=True)
-
-
-def _read_cursor(query: FabricQuery) -> tuple[Key, bool]:
-    try:
-        unsure, unpriced, old, price, name, back = signing.loads(query.cursor, salt=query.identity)
-    except signing.BadSignature:
-        message = "is not a cursor of this list: take it from `next` of the same query."
-        raise BadQuery({"cursor": [message]}) from None
-    return (unsure, unpriced, old, Decimal(price), name), back
+    return Cursor([*flags, str(price), name], backward).write(query.identity)
 
 
 def _keyed(

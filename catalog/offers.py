@@ -6,18 +6,15 @@ by keyset: a cursor holds the sort values of the last row seen, so pages stay st
 come and go. A list of 20,000 is answered by Postgres alone; Python only joins the lines.
 """
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django.core import signing
 from django.db import connection
 
 from catalog.filters import FACETS, FILTERS, Filter, OfferQuery, Rows
-from catalog.query import BadQuery
+from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
 
 MONEY = frozenset({"usd_per_hour", "usd_per_gpu_hour", "native_amount", "usd_rate"})
@@ -121,27 +118,6 @@ def lines(query: OfferQuery) -> Iterator[bytes]:
         yield row[0].encode() + b"\n"
 
 
-def csv_lines(query: OfferQuery) -> Iterator[bytes]:
-    """The same rows as CSV: a header of field names, lists joined by `;`, unknown left empty."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(query.fields)
-    for line in lines(query):
-        writer.writerow([_cell(value) for value in orjson.loads(line).values()])
-    yield buffer.getvalue().encode()
-
-
-def _cell(value: object) -> object:
-    """Text that a spreadsheet would run as a formula gets a leading apostrophe."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        value = ";".join(map(str, value))
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
-
-
 def of_type(instance_type_id: int) -> list[dict[str, Any]]:
     """Every listed offer of one type, the cheapest first: for its own page."""
     columns = (*OFFER_KEYS, *HELPERS)
@@ -229,7 +205,7 @@ class _Walk:
     def __init__(self, query: OfferQuery, columns: Sequence[str], *, as_json: bool = False) -> None:
         self.query = query
         self.keys = _sort_keys(query)
-        at = _Cursor.read(query)
+        at = Cursor.read(query.cursor, _list_of(query))
         rows = self._fetch(columns, at, as_json=as_json)
         more = len(rows) > query.page_size
         rows = rows[: query.page_size]
@@ -241,7 +217,7 @@ class _Walk:
         self.previous = self._cursor(rows[0], backward=True) if rows and behind else None
 
     def _fetch(
-        self, columns: Sequence[str], at: "_Cursor | None", *, as_json: bool
+        self, columns: Sequence[str], at: Cursor | None, *, as_json: bool
     ) -> list[tuple[Any, ...]]:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
         needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
@@ -264,7 +240,7 @@ class _Walk:
         )
         return _run(sql, [*values, *passed, *given])
 
-    def _after(self, at: "_Cursor") -> tuple[str, list[object]]:
+    def _after(self, at: Cursor) -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""
         clauses, values = [], list[object]()
         for index, (key, down) in enumerate(self.keys):
@@ -276,29 +252,7 @@ class _Walk:
         return "(" + " or ".join(f"({clause})" for clause in clauses) + ")", values
 
     def _cursor(self, row: tuple[Any, ...], *, backward: bool) -> str:
-        return _Cursor(row[-1], backward).write(self.query)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cursor:
-    """The sort values of the row to go on from, signed together with the list they belong to."""
-
-    values: list[str]
-    backward: bool
-
-    def write(self, query: OfferQuery) -> str:
-        return signing.dumps([self.values, self.backward], salt=_list_of(query), compress=True)
-
-    @classmethod
-    def read(cls, query: OfferQuery) -> "_Cursor | None":
-        if not query.cursor:
-            return None
-        try:
-            values, backward = signing.loads(query.cursor, salt=_list_of(query))
-        except signing.BadSignature:
-            message = "is not a cursor of this list: take it from `next` of the same query."
-            raise BadQuery({"cursor": [message]}) from None
-        return cls(values, backward)
+        return Cursor(row[-1], backward).write(_list_of(self.query))
 
 
 def _list_of(query: OfferQuery) -> str:

@@ -56,6 +56,13 @@ def slug(text: str) -> str:
     return text
 
 
+def name(text: str) -> str:
+    """A name in its owner's own words."""
+    if len(text) > 200:
+        raise ValueError("must be at most 200 characters of text.")
+    return text
+
+
 def country(text: str) -> str:
     """Two capital letters, as ISO 3166 has them."""
     if not re.fullmatch(r"[A-Z]{2}", text):
@@ -145,6 +152,10 @@ class Reading:
     def page_size(self) -> int:
         """1 to 500."""
         return self.one("page_size", _page_size) or PAGE_SIZE
+
+    def asked(self, *, but: Iterable[str] = ()) -> list[tuple[str, list[str]]]:
+        """The parameters and their values, in one order whatever theirs was."""
+        return sorted((name, given) for name, given in self.query.lists() if name not in but)
 
     def finish(self, also: Iterable[str]) -> None:
         """Raises BadQuery where anything was wrong, or where a parameter has no meaning here."""

@@ -1,10 +1,16 @@
 """What the OpenAPI schema says of the doors whose answers are made by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    inline_serializer,
+)
+from rest_framework.serializers import CharField, IntegerField, Serializer
 
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.filters import FACETS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
@@ -13,6 +19,7 @@ from catalog.query import CONTINENTS, LARGEST_PAGE, number, truth
 from catalog.records import OFFER_KEYS, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Json = dict[str, Any]
+_WORDS: Json = {"type": "string"}
 LISTS = ("gpu_candidates", "disputed", "warnings")
 WORDS: dict[str, type] = {
     "scale_up": ScaleUp,
@@ -99,48 +106,66 @@ OFFER_PAGE: Json = {
 
 
 def _filter(wanted: Filter) -> OpenApiParameter:
-    what = ", ".join(wanted.fields) or "text"
-    if wanted.many:
-        return _parameter(wanted.name, _words(wanted.read), f"{wanted.title}: any of", many=True)
+    of = ", ".join(wanted.fields) or "text"
+    says = f"{wanted.title}: any of" if wanted.many else f"On {of}"
+    return parameter(wanted.name, kind_of(wanted.read), says, many=wanted.many)
+
+
+def kind_of(read: Callable[[str], object]) -> Json:
+    """The schema of a parameter's text, by its reader."""
+    if choices := getattr(read, "choices", None):
+        return {"type": "string", "enum": list(choices)}
     kinds: dict[Callable[[str], object], Json] = {
         number: {"type": "number", "minimum": 0, "maximum": 999_999_999},
         truth: {"type": "boolean"},
     }
-    return _parameter(wanted.name, kinds.get(wanted.read, {"type": "string"}), f"On {what}")
+    return kinds.get(read, {"type": "string"})
 
 
-def _words(read: Callable[[str], object]) -> Json:
-    choices = getattr(read, "choices", None)
-    return {"type": "string"} | ({"enum": list(choices)} if choices else {})
-
-
-def _parameter(name: str, kind: Json, says: str, *, many: bool = False) -> OpenApiParameter:
+def parameter(name: str, kind: Json, says: str, *, many: bool = False) -> OpenApiParameter:
+    """One parameter of a door; `many` takes commas and repetition."""
     schema = {"type": "array", "items": kind} if many else kind
     return OpenApiParameter(name, schema, description=says, explode=False if many else None)
 
 
+def form(keys: Iterable[str], sortable: Iterable[str]) -> tuple[OpenApiParameter, ...]:
+    """How a list is shown: its order, its page, its columns, its format."""
+    orders = [order for name in sortable for order in (name, f"-{name}")]
+    return (
+        parameter("sort", _one_of(orders), "Order; unknown is last both ways", many=True),
+        parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
+        parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
+        parameter("fields", _one_of(keys), "Keys to show", many=True),
+        parameter("format", _one_of(Format), "How to write"),
+        parameter("count", {"type": "boolean"}, "Count the whole list"),
+    )
+
+
+def _one_of(words: Iterable[str]) -> Json:
+    return {"type": "string", "enum": [str(word) for word in words]}
+
+
 _CONTROLS = (
-    _parameter("include_unknown", {"type": "string", "enum": UNKNOWABLE},
-               "Let rows through whose value is unknown here", many=True),
-    _parameter("include_stale", {"type": "boolean"}, "Rank old prices beside fresh ones"),
-    _parameter("rows", {"type": "string", "enum": [str(r) for r in Rows]},
-               "One row per type, with its lowest region, or every region"),
-    _parameter("sort", {"type": "string",
-                        "enum": [*SORTABLE, *(f"-{name}" for name in SORTABLE)]},
-               "Order; unknown is last both ways", many=True),
-    _parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
-    _parameter("cursor", {"type": "string"}, "From `next` or `previous` of the same query"),
-    _parameter("fields", {"type": "string", "enum": list(OFFER_KEYS)}, "Keys to show", many=True),
-    _parameter("format", {"type": "string", "enum": [str(f) for f in Format]}, "How to write"),
-    _parameter("count", {"type": "boolean"}, "Count the whole list"),
-    _parameter("facets", {"type": "string", "enum": sorted(FACETS)}, "Count values", many=True),
-    _parameter("as_of", {"type": "string"}, "Prices as of a day or an ISO time"),
-    _parameter("currency", {"type": "string", "enum": ["USD"]}, "Of the prices"),
+    parameter("include_unknown", _one_of(UNKNOWABLE),
+              "Let rows through whose value is unknown here", many=True),
+    parameter("include_stale", {"type": "boolean"}, "Rank old prices beside fresh ones"),
+    parameter("rows", _one_of(Rows), "One row per type, with its lowest region, or every region"),
+    *form(OFFER_KEYS, SORTABLE),
+    parameter("facets", _one_of(sorted(FACETS)), "Count values", many=True),
+    parameter("as_of", _WORDS, "Prices as of a day or an ISO time"),
+    parameter("currency", _one_of(["USD"]), "Of the prices"),
 )  # fmt: skip
 
 FAILED = {
     (400, "application/json"): OpenApiResponse(ERROR, "A parameter is wrong; each is named"),
     (503, "application/json"): OpenApiResponse(ERROR, "The database does not answer just now"),
+}
+_UNCHANGED = OpenApiResponse(description="Nothing has changed since this ETag")
+_AS_TEXT: dict[Any, Any] = {
+    (200, "text/csv"): OpenApiTypes.STR,
+    (200, "application/x-ndjson"): OpenApiTypes.STR,
+    304: _UNCHANGED,
+    **FAILED,
 }
 OFFERS: Json = {
     "operation_id": "offers",
@@ -149,13 +174,34 @@ OFFERS: Json = {
         (200, "application/json"): OpenApiResponse(
             OFFER_PAGE, "Some rows, and the way to the rest"
         ),
-        (200, "text/csv"): OpenApiTypes.STR,
-        (200, "application/x-ndjson"): OpenApiTypes.STR,
-        304: OpenApiResponse(description="Nothing has changed since this ETag"),
-        **FAILED,
+        **_AS_TEXT,
     },
 }
-_WORDS: Json = {"type": "string"}
+
+
+def small_list(
+    name: str,
+    rows: type[Serializer[Any]],
+    narrows: Iterable[OpenApiParameter],
+    sorts: Iterable[str],
+) -> Json:
+    """What is said of a door onto one table, whose rows that serializer writes."""
+    page = inline_serializer(
+        f"{rows.__name__.removesuffix('Serializer')}Page",
+        {
+            "results": rows(many=True),
+            "next": CharField(allow_null=True),
+            "previous": CharField(allow_null=True),
+            "count": IntegerField(required=False),
+        },
+    )
+    return {
+        "operation_id": name,
+        "parameters": [*narrows, *form(rows().fields, sorts)],
+        "responses": {(200, "application/json"): page, **_AS_TEXT},
+    }
+
+
 _COUNT: Json = {"type": "integer"}
 FABRIC_PAGE: Json = {
     "type": "object",
@@ -173,22 +219,22 @@ FABRIC_PAGE: Json = {
 FABRICS: Json = {
     "operation_id": "fabrics",
     "parameters": [
-        _parameter("provider", _WORDS, "Provider: any of", many=True),
-        _parameter("gpu", _WORDS, "GPU: any of", many=True),
-        _parameter("gpus_min", {"type": "integer", "minimum": 1}, "GPUs on one fabric"),
-        _parameter("fabric_gbits_per_s_per_gpu_min", {"type": "number"}, "Gb/s per GPU, one way"),
-        _parameter("technology", {"type": "string", "enum": [str(k) for k in FabricKind]},
+        parameter("provider", _WORDS, "Provider: any of", many=True),
+        parameter("gpu", _WORDS, "GPU: any of", many=True),
+        parameter("gpus_min", {"type": "integer", "minimum": 1}, "GPUs on one fabric"),
+        parameter("fabric_gbits_per_s_per_gpu_min", {"type": "number"}, "Gb/s per GPU, one way"),
+        parameter("technology", {"type": "string", "enum": [str(k) for k in FabricKind]},
                    "Fabric: any of", many=True),
-        _parameter("infiniband", {"type": "boolean"}, "InfiniBand, or anything else"),
-        _parameter("region", _WORDS, "A type of it is on offer there", many=True),
-        _parameter("country", _WORDS, "The same, by country", many=True),
-        _parameter("continent", {"type": "string", "enum": list(CONTINENTS)},
+        parameter("infiniband", {"type": "boolean"}, "InfiniBand, or anything else"),
+        parameter("region", _WORDS, "A type of it is on offer there", many=True),
+        parameter("country", _WORDS, "The same, by country", many=True),
+        parameter("continent", {"type": "string", "enum": list(CONTINENTS)},
                    "The same, by continent", many=True),
-        _parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
+        parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
                    "Let fabrics through of which this is unknown; each row names it", many=True),
-        _parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
-        _parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
-        _parameter("count", {"type": "boolean"}, "Count the whole list"),
+        parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
+        parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
+        parameter("count", {"type": "boolean"}, "Count the whole list"),
     ],
     "responses": {
         (200, "application/json"): OpenApiResponse(FABRIC_PAGE, "Some fabrics, lowest price first"),

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from catalog.api import RETRY_AFTER_S, problem
+from catalog.replies import RETRY_AFTER_S, problem
 
 SAID = {
     400: ("bad_request", "The request could not be understood: its address or its host name."),

@@ -1,5 +1,7 @@
 """The other doors of the API, over the bundled catalog: facts with evidence, estimates, errors."""
 
+import csv
+import io
 import json
 
 import pytest
@@ -135,6 +137,83 @@ def test_a_cursor_is_good_for_its_own_list_alone(get, client, door):
     ):
         assert list(get(address, status=400)["error"]["fields"]) == ["cursor"]
     assert client.get(following).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "field", "says"),
+    [
+        ("facts/?attribute=speed", "attribute", "is none of"),
+        ("facts/?basis=rumour", "basis", "measured, documented"),
+        ("facts/?live=perhaps", "live", "true or false"),
+        ("prices/?provider=nobody", "provider", "is not a provider"),
+        ("prices/?price_model=free", "price_model", "on_demand"),
+        ("prices/?since=yesterday", "since", "2026-11-29"),
+        ("gpus/?gpu_vendor=intelligent", "gpu_vendor", "nvidia"),
+        ("providers/?country=usa", "country", "two capital letters"),
+        ("instance-types/?gpu=h100", "gpu", "h100-sxm5-80gb"),
+        ("instance-types/?sort=evidence", "sort", "cliff"),
+        ("instance-types/?fields=gpu,colour", "fields", "gpu_count"),
+        ("gpus/?format=xml", "format", "ndjson"),
+        ("fabrics/?provider=nobody", "provider", "is not a provider"),
+        ("fabrics/?country=usa", "country", "two capital letters"),
+    ],
+)
+def test_a_word_that_a_list_does_not_have_is_a_400_with_those_it_has(get, address, field, says):
+    fields = get(address, status=400)["error"]["fields"]
+    assert list(fields) == [field]
+    assert says in fields[field][0]
+
+
+@pytest.mark.parametrize(
+    "sort", ["fabric_gbits_per_s_per_gpu", "-fabric_gbits_per_s_per_gpu", "gpu_count,-provider"]
+)
+def test_a_list_is_walked_in_any_order_to_its_end_and_back(client, sort):
+    """Each row once, the unknown last both ways, and the way back the way there turned round."""
+    at, there = f"/api/v1/instance-types/?page_size=100&count=true&sort={sort}", []
+    while at:
+        last = client.get(at).json()
+        there.append([(row["provider"], row["instance_type"]) for row in last["results"]])
+        back, at = last["previous"], last["next"]
+    rows = [row for page in there for row in page]
+    assert len(rows) == len(set(rows)) == last["count"] > 100
+    for page in reversed(there[:-1]):
+        last = client.get(back).json()
+        assert [(row["provider"], row["instance_type"]) for row in last["results"]] == page
+        back = last["previous"]
+    assert back is None
+
+
+def test_unknown_sorts_last_both_ways_in_a_list_too(get):
+    for sort in ("cliff", "-cliff"):
+        first = get(f"instance-types/?sort={sort}&page_size=500")["results"]
+        known = [row["cliff"] for row in first if row["cliff"] is not None]
+        assert known == [row["cliff"] for row in first[: len(known)]]
+        assert known == sorted(known, reverse=sort.startswith("-"))
+
+
+def test_a_list_is_written_as_csv_and_ndjson_with_the_keys_asked_for(client):
+    address = "/api/v1/gpus/?gpu_vendor=amd&fields=slug,gpu_memory_gb&format="
+    rows = client.get(f"{address}json").json()["results"]
+    assert [list(row) for row in rows] == [["slug", "gpu_memory_gb"]] * len(rows)
+    lines = client.get(f"{address}ndjson").content.decode().splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    table = list(csv.DictReader(io.StringIO(client.get(f"{address}csv").content.decode())))
+    assert [(row["slug"], float(row["gpu_memory_gb"])) for row in table] == [
+        (row["slug"], row["gpu_memory_gb"]) for row in rows
+    ]
+
+
+def test_a_list_that_has_not_changed_is_a_304(client):
+    first = client.get("/api/v1/facts/")
+    again = client.get("/api/v1/facts/", headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/api/v1/gpus/")["ETag"] != first["ETag"]
+
+
+def test_prices_are_those_that_began_since(get):
+    known = get("prices/?sort=-valid_from&page_size=1")["results"][0]["valid_from"]
+    assert get(f"prices/?since={known[:10]}T00:00Z")["results"]
+    assert get("prices/?since=2999-01-01")["results"] == []
 
 
 @pytest.mark.parametrize("address", ["instance-types/aws/%00/", "instance-types/%00/%00/"])

@@ -1,0 +1,207 @@
+"""The doors onto one table each: instance types, GPUs, providers, facts and prices.
+
+Every list is narrowed, sorted, paged and written the same way; a door says only which rows it has
+and which parameters narrow them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.db.models import Model, QuerySet
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.request import Request
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from catalog import replies, schema
+from catalog.facts import ATTRIBUTES
+from catalog.filters import FILTERS, Format
+from catalog.models import Fact, Gpu, InstanceType, Price, Provider
+from catalog.paging import Cursor, step
+from catalog.query import (
+    Reading,
+    country,
+    gpu,
+    moment,
+    name,
+    one_of,
+    provider,
+    slug,
+    truth,
+    words_of_a_cursor,
+)
+from catalog.records import Basis, PriceModel
+from catalog.serializers import (
+    FactSerializer,
+    GpuSerializer,
+    InstanceTypeSerializer,
+    PriceSerializer,
+    ProviderSerializer,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """One parameter of a list: the lookup that it makes, how its text is read, what it says."""
+
+    lookup: str
+    read: Callable[[str], object]
+    title: str
+    many: bool = True
+
+
+class SmallList(APIView):
+    """Rows of one table, as its serializer has them."""
+
+    door: ClassVar[str]
+    queryset: ClassVar[QuerySet[Any]]
+    serializer: ClassVar[type[Serializer[Any]]]
+    narrows: ClassVar[Mapping[str, Narrow]] = {}
+    sorts: ClassVar[Mapping[str, str]] = {}  # what it can be sorted by → where that stands
+
+    def get(self, request: Request) -> HttpResponse:
+        """A page of the list."""
+        return replies.unless_known(request, lambda: self._reply(request))
+
+    def _reply(self, request: Request) -> HttpResponse:
+        reading = Reading(request.query_params)
+        rows = self._narrowed(reading)
+        keys = tuple(self.serializer().fields)
+        shown = reading.many("fields", one_of(keys)) or keys
+        form = reading.one("format", one_of(Format)) or Format.JSON
+        sort = reading.many("sort", self._sort)
+        size = reading.page_size()
+        cursor = reading.one("cursor", words_of_a_cursor) or ""
+        counted = reading.one("count", truth)
+        reading.finish(())
+        identity = f"{self.door} {reading.asked(but=FORM)}"
+        page = step(rows, sort, Cursor.read(cursor, identity), size)
+        whole = self.serializer(page.rows, many=True).data
+        results = [{key: row[key] for key in shown} for row in whole]
+        if form == Format.CSV:
+            return replies.table(self.door, shown, results)
+        if form == Format.NDJSON:
+            return replies.lines(results)
+        at = replies.address(request)
+        said: dict[str, Any] = {
+            "next": page.next and f"{at}&cursor={page.next.write(identity)}",
+            "previous": page.previous and f"{at}&cursor={page.previous.write(identity)}",
+            "results": results,
+        }
+        return replies.json(said | ({"count": rows.count()} if counted else {}))
+
+    def _narrowed(self, reading: Reading) -> QuerySet[Model]:
+        rows = self.queryset.all()
+        for parameter, narrow in self.narrows.items():
+            if narrow.many:
+                if values := reading.many(parameter, narrow.read):
+                    rows = rows.filter(**{f"{narrow.lookup}__in": values})
+            elif (value := reading.one(parameter, narrow.read)) is not None:
+                rows = rows.filter(**{narrow.lookup: value})
+        return rows
+
+    def _sort(self, text: str) -> tuple[str, bool]:
+        field = text.removeprefix("-")
+        return self.sorts[one_of(self.sorts)(field)], text != field
+
+
+FORM = ("cursor", "page_size", "fields", "format", "count")  # how a list is shown, not which
+
+
+def documented(door: type[SmallList]) -> type[SmallList]:
+    """The door, with its parameters and its page in the OpenAPI schema."""
+    narrows = [
+        schema.parameter(name, schema.kind_of(narrow.read), narrow.title, many=narrow.many)
+        for name, narrow in door.narrows.items()
+    ]
+    said = schema.small_list(door.door, door.serializer, narrows, door.sorts)
+    return extend_schema_view(get=extend_schema(**said))(door)
+
+
+@documented
+class InstanceTypes(SmallList):
+    """`GET instance-types/`: what is known of each type, with its evidence."""
+
+    door = "instance-types"
+    queryset: ClassVar = InstanceType.objects.all()
+    serializer: ClassVar = InstanceTypeSerializer
+    narrows: ClassVar = {
+        "provider": Narrow("provider", provider, "Provider"),
+        "gpu": Narrow("gpu", gpu, "GPU"),
+        "name": Narrow("name", name, "The provider's own name of the type"),
+    }
+    sorts: ClassVar = {
+        each: each
+        for each in (
+            "provider", "gpu", "gpu_count", "scale_up_domain_gpus", "scale_up_gbytes_per_s",
+            "fabric_gbits_per_s_per_gpu", "cliff", "checked",
+        )
+    } | {"instance_type": "name"}  # fmt: skip
+
+
+@documented
+class Gpus(SmallList):
+    """`GET gpus/`: every SKU, its peaks dense and its links one way."""
+
+    door = "gpus"
+    queryset: ClassVar = Gpu.objects.all()
+    serializer: ClassVar = GpuSerializer
+    narrows: ClassVar = {
+        each: Narrow(each, FILTERS[each].read, FILTERS[each].title)
+        for each in ("gpu_vendor", "form_factor")
+    }
+    sorts: ClassVar = {
+        each: each
+        for each in (
+            "slug", "gpu_memory_gb", "scale_up_gbytes_per_s", "memory_gbytes_per_s", "bf16_tflops",
+            "fp8_tflops",
+        )
+    }  # fmt: skip
+
+
+@documented
+class Providers(SmallList):
+    """`GET providers/`: who rents, and when its listing was last fetched."""
+
+    door = "providers"
+    queryset: ClassVar = Provider.objects.all()
+    serializer: ClassVar = ProviderSerializer
+    narrows: ClassVar = {"country": Narrow("country", country, "Its seat, two letters")}
+    sorts: ClassVar = {each: each for each in ("slug", "title", "country", "fetched_live_at")}
+
+
+@documented
+class Facts(SmallList):
+    """`GET facts/`: every sourced statement, the withdrawn ones too."""
+
+    door = "facts"
+    queryset: ClassVar = Fact.objects.all()
+    serializer: ClassVar = FactSerializer
+    narrows: ClassVar = {
+        "subject": Narrow("subject", name, "provider/instance type, or a GPU"),
+        "attribute": Narrow("attribute", one_of(ATTRIBUTES), "What is said of it"),
+        "basis": Narrow("basis", one_of(Basis), "How it is known"),
+        "live": Narrow("superseded_at__isnull", truth, "Speaking, or withdrawn", many=False),
+    }
+    sorts: ClassVar = {each: each for each in ("subject", "attribute", "checked", "recorded_at")}
+
+
+@documented
+class Prices(SmallList):
+    """`GET prices/`: every price period of an offer, while it held."""
+
+    door = "prices"
+    queryset: ClassVar = Price.objects.select_related("offer__instance_type")
+    serializer: ClassVar = PriceSerializer
+    narrows: ClassVar = {
+        "provider": Narrow("offer__instance_type__provider", provider, "Provider"),
+        "instance_type": Narrow("offer__instance_type__name", name, "The type"),
+        "gpu": Narrow("offer__instance_type__gpu", gpu, "GPU"),
+        "region": Narrow("offer__region", slug, "Region"),
+        "tier": Narrow("offer__tier", slug, "Tier"),
+        "price_model": Narrow("offer__price_model", one_of(PriceModel), "Sold as"),
+        "since": Narrow("valid_from__gte", moment, "Periods that began then or later", many=False),
+    }
+    sorts: ClassVar = {each: each for each in ("valid_from", "valid_to", "usd_per_hour")}
