@@ -204,7 +204,7 @@ class Listing:
     said: Mapping[str, Value] = field(default_factory=dict)
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    row: str = ""  # the row itself, cut short, for the quarantine
+    row: Row | str = ""  # the row itself, to be shown if it goes to the quarantine
 
 
 Parsed = Iterator[Listing | Rejected | Ignored | Partial]

@@ -23,6 +23,7 @@ from catalog.records import (
     ScaleUp,
     Value,
 )
+from scrapers.fields import Row
 from scrapers.gpu_names import Named, UnknownGpu, chip_of, form_of, identify, memory_of
 from scrapers.listing import (
     Document,
@@ -101,16 +102,20 @@ def settle(
             try:
                 taken.append((_offer(provider, item, rates, collected_at), item))
             except EXPECTED as problem:
-                result.rejected.append(Rejected(str(problem), item.where, item.row))
+                result.rejected.append(Rejected(str(problem), item.where, _shown(item)))
             except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
                 reason = f"cannot be settled: {type(problem).__name__}: {str(problem)[:120]}"
-                result.rejected.append(Rejected(reason, item.where, item.row))
+                result.rejected.append(Rejected(reason, item.where, _shown(item)))
     unique = _one_an_identity(taken, result.ignored)
     result.rejected.extend(row for row in unique if isinstance(row, Rejected))
     # a row sold two ways and wrong for one reason is rejected once
     result.rejected[:] = dict.fromkeys(result.rejected)
     result.offers.extend(_spot_checked([row for row in unique if isinstance(row, OfferRecord)]))
     return result
+
+
+def _shown(listing: Listing) -> str:
+    return listing.row.shown if isinstance(listing.row, Row) else listing.row
 
 
 # --- One listing ------------------------------------------------------------------------------
@@ -371,7 +376,7 @@ def _one_an_identity(
         else:
             two = f"two prices for one offer: {_plain(dear)} at {again.where}"
             reason = f"{two} beside {_plain(cheap)} at {at.where}; the lower stands"
-            rejected.append(Rejected(reason, again.where, again.row))
+            rejected.append(Rejected(reason, again.where, _shown(again)))
             warnings = dict.fromkeys((*cheap.warnings, f"{two} too"))
         standing[offer.identity] = replace(cheap, warnings=tuple(warnings)), at
     return [*(offer for offer, _ in standing.values()), *rejected]

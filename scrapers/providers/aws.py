@@ -393,5 +393,5 @@ def _offer(
         said=said,
         evidence=gpu.evidence | network_evidence(said),
         warnings=gpu.warnings,
-        row=row.shown,
+        row=row,
     )

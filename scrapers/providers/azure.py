@@ -303,7 +303,7 @@ def _listing(
         said=said | links,
         evidence=_evidence(found) | {key: _by_name(key, has) for key in said},
         warnings=() if found else (f"{name}: a family whose GPU is not in our table",),
-        row=row.shown,
+        row=row,
     )
 
 

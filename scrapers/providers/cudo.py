@@ -163,7 +163,7 @@ def _listing(
         price=Price(amount) if amount else None,
         price_note=None if amount else NO_PRICE,
         price_includes=includes,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -124,7 +124,7 @@ def _listing(row: Row, gpu: Row, document: Document, region: str | None) -> List
         price_note=terms if amount else UNPRICED,
         price_includes=INCLUDES,
         evidence=by_rule,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -286,7 +286,7 @@ def _added(
         minimum_hours=float(MINIMUM[model]) if model in MINIMUM else None,
         evidence=_evidence(described),
         warnings=("the price of its local SSDs is not in the document",) if lacking else (),
-        row=row.shown,
+        row=row,
     )
 
 
@@ -329,7 +329,7 @@ def _unpriced(row: Row, *, document: Document, region: str) -> Iterator[Listing]
         vcpus=_number(row, "guestCpus"),
         ram=_ram(row),
         price_note=NO_PRICE,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -98,7 +98,7 @@ def _machine(row: Row, document: Document) -> Iterator[Listing | Ignored]:
         price_note=None if cents else UNPRICED,
         price_includes=_includes(specs),
         minimum_hours=float(minutes / 60) if minutes else None,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -180,7 +180,7 @@ def _flavor(
         said=said,
         evidence=evidence,
         warnings=(*warnings, FASTER) if f"{name} {gpu} ".upper().count("-K ") else warnings,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -136,7 +136,7 @@ def _listing(
         price=Price(amount, per_gpu=True) if amount else None,
         price_note=None if amount else UNPRICED,
         price_includes=INCLUDES,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -128,7 +128,7 @@ def _listing(
         price=None if cents is None else Price(cents / 100),
         price_note=NO_PRICE if cents is None else None,
         price_includes=f"{disk} GiB of local storage" if disk else None,
-        row=row.shown,
+        row=row,
     )
 
 

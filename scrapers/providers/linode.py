@@ -226,5 +226,5 @@ def _listing(
         price_note=None if amount else UNPRICED,
         price_includes=f"the plan with its disk and transfer allowance{monthly}",
         evidence={"gpu": Evidence(Basis.DERIVED, RULE)},
-        row=row.shown,
+        row=row,
     )

@@ -126,7 +126,7 @@ def _platform(
             price_note=NO_PRICE,
             evidence={"gpu": _by_name()},
             warnings=() if name in KNOWN else (f"unknown platform {name}",),
-            row=row.shown,
+            row=row,
         )
 
 

@@ -272,7 +272,7 @@ def _listing(
         said={name: value for name, (value, _) in network.items()},
         evidence=evidence | {name: known for name, (_, known) in network.items() if known},
         warnings=(HALF,) if model is PriceModel.SPOT else (),
-        row=row.shown,
+        row=row,
     )
 
 

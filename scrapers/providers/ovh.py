@@ -235,7 +235,7 @@ def _listing(
         price_includes=INCLUDES,
         minimum_hours=float(MONTH_HOURS) if unit == "month" else None,
         said=_network(technical),
-        row=row.shown,
+        row=row,
     )
 
 

@@ -120,7 +120,7 @@ def _item(row: Row, document: Document) -> Iterator[Listing | Ignored]:
         price_includes=f"{count} GPUs as Prime Intellect sells them; disks may be extra",
         said=said,
         warnings=warnings,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -155,7 +155,7 @@ def _listing(
         price=None if price is None else Price(price, per_gpu=True),
         price_note=NOT_SOLD if price is None else BID if model is PriceModel.SPOT else None,
         price_includes=INCLUDES,
-        row=row.shown,
+        row=row,
     )
 
 

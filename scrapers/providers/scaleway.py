@@ -331,7 +331,7 @@ def _listing(
         said=links,
         evidence=by_rule,
         warnings=() if stock is None else tuple(_stock_warnings(stock)),
-        row=row.shown,
+        row=row,
     )
 
 

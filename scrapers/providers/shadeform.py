@@ -119,7 +119,7 @@ def _listing(row: Row, document: Document) -> Listing:
         said=said,
         evidence=evidence,
         warnings=warnings,
-        row=row.shown,
+        row=row,
     )
 
 

@@ -181,7 +181,7 @@ def _listing(
         price_note=None if amount else "no price in the list",
         price_includes=includes,
         warnings=(STALE,),
-        row=gpu.shown,
+        row=gpu,
     )
 
 

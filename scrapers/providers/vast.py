@@ -168,7 +168,7 @@ def _listing(row: Row, document: Document, model: PriceModel, base: Decimal | No
         said=_links(row, count) | _alone(row),
         evidence=_evidence(document.url),
         warnings=tuple(_warnings(row, count)),
-        row=row.shown,
+        row=row,
     )
 
 

@@ -170,7 +170,7 @@ def _listing(
         price_note=note,
         price_includes=_includes(row),
         warnings=tuple(_warnings(row)),
-        row=row.shown,
+        row=row,
     )
 
 

@@ -105,7 +105,7 @@ def _listing(row: Row, document: Document, network: str, amount: Decimal) -> Lis
         price=Price(amount, per_gpu=True),
         price_includes=f"{disk} GB of local storage" if disk else None,
         said={"fabric": fabric.value},
-        row=row.shown,
+        row=row,
     )
 
 

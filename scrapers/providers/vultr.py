@@ -227,7 +227,7 @@ def _listing(
         price_note=note,
         price_includes=_includes(row, model),
         evidence={"gpu": _slice(document.url, whole)} if sliced else {},
-        row=row.shown,
+        row=row,
     )
 
 
