@@ -59,6 +59,13 @@ class PriceAdmin(ReadOnly):
     list_display = ("id", "offer_id", "native_amount", "native_currency", "valid_from", "valid_to")
 
 
+class Reading(ReadOnly):
+    """What became of each reading of the exchange rates."""
+
+    list_display = ("begun_at", "state", "day", "reason")
+    exclude = ("body",)
+
+
 class FactAdmin(ReadOnly):
     """Statements, the withdrawn ones too."""
 
@@ -83,5 +90,6 @@ admin.site.register(models.Lease, LeaseAdmin)
 admin.site.register(
     [models.QuarantinedRow, models.CatalogVersion, models.Estimate, models.Fabric], ReadOnly
 )
+admin.site.register(models.RateReading, Reading)
 admin.site.register([models.InstanceType, models.Gpu, models.Rate, models.Workload], ReadOnly)
 admin.site.register([models.Provider, models.Region, models.Country])

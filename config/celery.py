@@ -55,6 +55,11 @@ app.conf.update(
     },
     beat_schedule={
         "tick": {"task": "scrapers.tick", "schedule": 15.0, "options": {"expires": 30}},
+        "rates": {
+            "task": "scrapers.refresh_rates",
+            "schedule": 300.0,  # whether they are due stands in Postgres
+            "options": {"expires": 300},
+        },
         "retain": {"task": "scrapers.retain", "schedule": 3600.0, "options": {"expires": 3600}},
     },
 )

@@ -5,8 +5,9 @@ Messages are only wake-ups: `tick` asks Postgres what is due, and sends again wh
 
 from celery import shared_task
 
+from catalog import exchange
 from catalog.retention import forget
-from scrapers import leases, runs
+from scrapers import leases, rates, runs
 from scrapers.registry import PROVIDERS
 
 TICK_SECONDS = 15.0
@@ -27,6 +28,13 @@ def scrape(slug: str) -> None:
     """The whole first arrow for one provider; nothing when it is not due or another has it."""
     if slug in PROVIDERS:
         runs.scrape_due(slug)
+
+
+@shared_task(name="scrapers.refresh_rates")  # type: ignore[untyped-decorator]
+def refresh_rates() -> None:
+    """The day's exchange rates, when they are due; nothing when another has just read them."""
+    if exchange.is_due():
+        rates.refresh()
 
 
 @shared_task(name="scrapers.retain")  # type: ignore[untyped-decorator]

@@ -7,7 +7,7 @@ a GPU, an instance type, a fabric), `offers` (what can be rented, at which price
 
 from catalog.models.hardware import Fabric, Fact, Gpu, InstanceType
 from catalog.models.offers import CatalogVersion, Offer, Price
-from catalog.models.providers import Country, Provider, Rate, Region
+from catalog.models.providers import Country, Provider, Rate, RateReading, ReadingState, Region
 from catalog.models.runs import Lease, QuarantinedRow, RawPayload, RunPayload, RunState, ScrapeRun
 from catalog.models.workloads import Estimate, Workload
 
@@ -25,7 +25,9 @@ __all__ = [
     "Provider",
     "QuarantinedRow",
     "Rate",
+    "RateReading",
     "RawPayload",
+    "ReadingState",
     "Region",
     "RunPayload",
     "RunState",

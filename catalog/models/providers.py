@@ -3,11 +3,12 @@
 # ruff: noqa: RUF012 -- Django reads a Meta once, and no one changes its lists
 
 from datetime import timedelta
+from enum import StrEnum
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from catalog.models.rules import positive
+from catalog.models.rules import one_of, positive
 
 
 class Country(models.Model):
@@ -78,3 +79,30 @@ class Rate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.currency} {self.day}"
+
+
+class ReadingState(StrEnum):
+    """What became of one reading of the reference rates."""
+
+    READING = "reading"
+    ACCEPTED = "accepted"
+    UNCHANGED = "unchanged"  # it named no later day than what we have
+    REFUSED = "refused"  # no rate of it could be believed, or it could not be read
+    FAILED = "failed"  # there was no answer
+
+
+class RateReading(models.Model):
+    """One attempt at the reference rates, with the very answer: the last good rates stay."""
+
+    state = models.CharField(max_length=12, default=ReadingState.READING.value)
+    reason = models.CharField(max_length=1000, blank=True)
+    day = models.DateField(null=True)  # that the answer names
+    body = models.BinaryField(default=b"")
+    begun_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [one_of("rate_reading", "state", ReadingState)]
+        indexes = [models.Index(fields=["-begun_at"], name="rate_reading_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.begun_at:%Y-%m-%d %H:%M} {self.state}"
