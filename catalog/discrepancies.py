@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from catalog.facts import gpus
 from catalog.models import Fact, InstanceType
@@ -57,9 +58,10 @@ def of_a_pair(kind: InstanceType) -> Discrepancy | None:
         return _beats_pcie(kind, measured)
     least, most = nominal_pair(kind)
     if most is not None and measured > TOO_FAST * most:
-        return _of(kind, "scale_up_pair_gbytes_per_s", most, "faster than its links can be")
+        return _of(kind, "scale_up_pair_gbytes_per_s", most, _("faster than its links can be"))
     if kind.scale_up in NVLINK and least is not None and measured < TOO_SLOW * least:
-        return _of(kind, "scale_up", kind.scale_up, f"slower than NVLink of {least:g} GB/s a pair")
+        why = _("slower than NVLink of %(rate)g GB/s a pair") % {"rate": least}
+        return _of(kind, "scale_up", kind.scale_up, why)
     return None
 
 
@@ -80,7 +82,9 @@ def _beats_pcie(kind: InstanceType, measured: float) -> Discrepancy | None:
     most = PCIE_GBYTES_PER_S.get(int(str(generation.value))) if generation else None
     if most is None or measured <= TOO_FAST * most:
         return None
-    why = f"faster than PCIe {generation and generation.value} of {most:g} GB/s: some link is there"
+    why = _("faster than PCIe %(generation)s of %(rate)g GB/s: some link is there") % {
+        "generation": generation and generation.value, "rate": most,
+    }  # fmt: skip
     return _of(kind, "scale_up", kind.scale_up, why)
 
 
@@ -103,7 +107,7 @@ def observed() -> Iterator[Discrepancy]:
         if said is not None and not _same(said, str(fact.value)):
             yield Discrepancy(
                 fact.subject, fact.attribute, said, str(fact.value), fact.source,
-                "observed on the machine",
+                _("observed on the machine"),
             )  # fmt: skip
 
 

@@ -234,7 +234,7 @@ def _candidate(offer: dict[str, Any], asked: Asked) -> _Candidate:
         raise _Unfit(f"the cost model has no figures of {offer['gpu']}")
     if offer["gpu_count"] is None:
         raise _Unfit("nobody says how many GPUs it has")
-    fields = _supposing(_physics(offer), asked.what_if)
+    fields = _supposing({name: offer[name] for name in PHYSICS}, asked.what_if)
     cluster = scoring.Cluster.from_fields(
         fields, name=f"{offer['provider']}/{offer['instance_type']}"
     )
@@ -245,15 +245,6 @@ def _candidate(offer: dict[str, Any], asked: Asked) -> _Candidate:
     if gpus > cluster.near_gpus and offer["multi_node"] == "no":
         raise _Unfit("several of it cannot be had on one fabric")
     return _Candidate(offer, cluster, gpus, _digest(fields, gpus, asked.job))
-
-
-def _physics(offer: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of an offer that decide the time. Without a fabric of their own, instances on
-    plain Ethernet talk over the front end."""
-    fields = {name: offer[name] for name in PHYSICS}
-    if fields["fabric"] == "ethernet" and fields["fabric_gbits_per_s"] is None:
-        fields["fabric_gbits_per_s"] = offer["frontend_gbits_per_s"]
-    return fields
 
 
 # What follows from a fact: supposing another, it is no longer known but follows anew.

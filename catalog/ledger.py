@@ -6,7 +6,7 @@ never overrules a statement, and never guesses: where nothing follows, the attri
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
@@ -100,7 +100,7 @@ class Spec:
 def spec(facts: Iterable[Fact]) -> Spec:
     """What is known of one instance type, from every fact said of it."""
     facts = tuple(facts)
-    findings = speaking(facts)
+    findings = speaking((*facts, *_in_the_name(facts)))
     withheld = {f.attribute for f in facts if f.value is None and f.note.startswith(WITHHELD)}
     for rule in (_from_the_gpu, *RULES):
         known = Spec(findings)
@@ -108,6 +108,13 @@ def spec(facts: Iterable[Fact]) -> Spec:
             if fact.attribute not in withheld:
                 findings.setdefault(fact.attribute, Finding(fact, (fact,)))
     return Spec(findings)
+
+
+def _in_the_name(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The form factor is part of a SKU's name: who says the one says the other, as firmly."""
+    for fact in facts:
+        if fact.attribute == "gpu" and (form := gpus().get(str(fact.value), {}).get("form_factor")):
+            yield replace(fact, attribute="form_factor", value=form.value)
 
 
 def describe(record: OfferRecord, ledger: Iterable[Fact] = ()) -> dict[str, object]:
@@ -175,7 +182,7 @@ def _gpu_fact(known: Spec, attribute: str) -> Fact | None:
 
 def _from_the_gpu(known: Spec) -> Iterator[Fact]:
     """What the datasheet of the SKU says, whatever board it sits on."""
-    for attribute in ("gpu_vendor", "form_factor", "gpu_memory_gb"):
+    for attribute in ("gpu_vendor", "gpu_memory_gb"):
         if fact := _gpu_fact(known, attribute):
             yield fact
 
@@ -275,6 +282,16 @@ def _fabric_product(known: Spec) -> Iterator[Fact]:
         yield _derived(known, "fabric_gbits_per_s_per_nic", total / nics, "total ÷ NICs")
 
 
+def _plain_ethernet(known: Spec) -> Iterator[Fact]:
+    """On plain Ethernet an instance has no network of its own to its peers: the front end is what
+    joins them. A rate that its source does not promise stays one that is not promised."""
+    front = known.findings.get("frontend_gbits_per_s")
+    if known["fabric"] == FabricKind.ETHERNET and front:
+        rule = f"instances on plain Ethernet meet over the front end ({front.fact.source})"
+        fact = _derived(known, "fabric_gbits_per_s", front.value, rule)
+        yield replace(fact, provisional=front.fact.provisional, note=front.fact.note)
+
+
 def _by_definition(known: Spec) -> Iterator[Fact]:
     """What the kind of fabric is, not what a provider set up."""
     fabric = known["fabric"]
@@ -309,6 +326,7 @@ RULES: tuple[Callable[[Spec], Iterator[Fact]], ...] = (
     _link_speed,
     _pair_speed,
     _fabric_product,
+    _plain_ethernet,
     _by_definition,
     _gpudirect,
 )

@@ -10,11 +10,11 @@ from catalog.facts import STRENGTH
 from catalog.freshness import FACTS
 from catalog.models import Fact
 from catalog.models.hardware import FactQuerySet
-from catalog.records import Basis
 from catalog.statements import INTERCONNECT
 
 # What a buyer asks of several GPUs: whether each offer of more than one says it, with a source.
 FIELDS = (
+    "form_factor",
     "scale_up",
     "scale_up_gbytes_per_s",
     "scale_up_domain_gpus",
@@ -29,17 +29,25 @@ FIELDS = (
     "sharp",
     "multi_node",
     "max_gpus_on_one_fabric",
+    "software_support",
 )
+
+# Whose coverage is asked for: offers of several GPUs; and among them those of the two vendors that
+# clusters are built of, where a vendor that nobody names counts as one of them.
+SEVERAL = "gpu_count > 1"
+NVIDIA_AMD = f"{SEVERAL} and coalesce(gpu_vendor, 'nvidia') in ('nvidia', 'amd')"
 
 # Columns that are computed have the evidence of what they are computed from.
 EVIDENCE = {
     "nvlink_domain_gpus": ("scale_up_domain_gpus", "scale_up"),
     "fabric_gbits_per_s_per_gpu": ("fabric_gbits_per_s",),
 }
+UNLISTED = ("software_support",)  # no column of the list: in the evidence alone
 KINDS = STRENGTH  # every basis, the strongest first
 OLDEST = 20  # checks that are listed
 
 Coverage = dict[str, float]
+NOTHING: Coverage = dict.fromkeys(FIELDS, 0.0)
 
 
 def quality() -> dict[str, Any]:
@@ -49,12 +57,13 @@ def quality() -> dict[str, Any]:
     return {
         "offers": offers,
         "providers": providers,
-        "coverage": by_provider.pop(None, dict.fromkeys(FIELDS, 0.0)),
+        "coverage": by_provider.pop(None, NOTHING),
         "facts_without_source": Fact.objects.live().filter(source="").count(),
         "disputes": disputes,
         "stale_providers": _stale_providers(),
         "quarantined": quarantined,
         **coverage_by_basis(),
+        "nvidia_amd": coverage(NVIDIA_AMD).get(None, NOTHING),
         "by_provider": by_provider,
         "disputes_by_attribute": disputes_by_attribute(),
         "discrepancies": discrepancies(),
@@ -63,13 +72,13 @@ def quality() -> dict[str, Any]:
     }
 
 
-def coverage() -> dict[str | None, Coverage]:
-    """By provider, and for all of them under None: the share of multi-GPU offers that say it."""
-    known = ", ".join(f"count({name})" for name in FIELDS)
+def coverage(population: str = SEVERAL) -> dict[str | None, Coverage]:
+    """By provider, and for all of them under None: the share of the offers that say it."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"select provider, count(*), {known} from offer_listing "  # noqa: S608 -- our names
-            "where gpu_count > 1 group by grouping sets ((provider), ()) having count(*) > 0 "
+            f"select provider, count(*), {', '.join(map(_known, FIELDS))} "  # noqa: S608 -- our names
+            f"from offer_listing where {population} "
+            "group by grouping sets ((provider), ()) having count(*) > 0 "
             "order by provider nulls first"
         )
         return {
@@ -81,22 +90,29 @@ def coverage() -> dict[str | None, Coverage]:
 
 
 def coverage_by_basis() -> dict[str, Coverage]:
-    """Coverage by how a value is known: a map a basis; together they are the whole."""
-    columns = [_known_as(kind, name) for kind in KINDS for name in FIELDS]
+    """Coverage by how a value is known: a map a basis; together they are the whole.
+
+    And `provisional`: the part of the whole of which its source says that it is no promise.
+    """
+    ways = [(kind, f"= '{kind}'", "basis") for kind in KINDS]
+    ways.append(("provisional", "= 'true'", "provisional"))
+    columns = [_known(name, said, key) for _, said, key in ways for name in FIELDS]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"select count(*), {', '.join(columns)} from offer_listing "  # noqa: S608 -- our names
-            "where gpu_count > 1"
+            f"select count(*), {', '.join(columns)} "  # noqa: S608 -- our names
+            f"from offer_listing where {SEVERAL}"
         )
         offers, *counts = cursor.fetchone()
     shares = iter(round(said / offers, 4) if offers else 0.0 for said in counts)
-    return {str(kind): {name: next(shares) for name in FIELDS} for kind in KINDS}
+    return {str(way): {name: next(shares) for name in FIELDS} for way, *_ in ways}
 
 
-def _known_as(kind: Basis, name: str) -> str:
-    """SQL that counts the offers of which a field is known in this way."""
-    bases = (f"evidence->'{said}'->>'basis'" for said in EVIDENCE.get(name, (name,)))
-    return f"count({name}) filter (where coalesce({', '.join(bases)}) = '{kind}')"
+def _known(name: str, said: str = "", key: str = "basis") -> str:
+    """SQL that counts the offers of which a field is known; where `said`, only if so known."""
+    speaks = EVIDENCE.get(name, (name,))
+    value = f"evidence->'{name}'->>'value'" if name in UNLISTED else name
+    evidence = ", ".join(f"evidence->'{attribute}'->>'{key}'" for attribute in speaks)
+    return f"count({value})" + (f" filter (where coalesce({evidence}) {said})" if said else "")
 
 
 def disputes_by_attribute() -> dict[str, int]:

@@ -82,6 +82,36 @@ def test_nics_times_rate_is_the_total_and_the_cliff_is_one_way_against_one_way()
     assert node.cliff == 9  # 450 GB/s ÷ (400 Gb/s ÷ 8)
 
 
+def test_on_plain_ethernet_the_front_end_is_what_joins_instances():
+    cap = "provisional: the most that is allocated, not promised"
+    plain = ledger.spec(
+        [
+            said("gpu_count", Decimal(4)),
+            said("fabric", "ethernet"),
+            said("frontend_gbits_per_s", Decimal(80), provisional=True, note=cap),
+        ]
+    )
+    fabric = plain.findings["fabric_gbits_per_s"].fact
+    assert (fabric.value, fabric.basis, plain.fabric_gbits_per_s_per_gpu) == (80, "derived", 20)
+    assert (fabric.provisional, fabric.note) == (True, cap)  # no more a promise than it was
+
+
+def test_a_burst_is_no_speed_and_a_front_end_is_no_fabric():
+    burst = known(fabric="ethernet", frontend_burst_gbits_per_s=Decimal(25))
+    assert burst["fabric_gbits_per_s"] is None
+    joined = known(fabric="infiniband", frontend_gbits_per_s=Decimal(80))
+    assert joined["fabric_gbits_per_s"] is None
+    assert known(frontend_gbits_per_s=Decimal(80))["fabric_gbits_per_s"] is None
+
+
+def test_who_says_the_sku_says_the_form_factor_and_an_observation_stands_beside_it():
+    one = ledger.spec([said("gpu", "h100-sxm5-80gb"), said("form_factor", "pcie", "measured")])
+    assert one["form_factor"] == "sxm5"
+    assert {claim.value for claim in one.findings["form_factor"].claims} == {"sxm5", "pcie"}
+    seen = ledger.spec([said("gpu", None), said("form_factor", "sxm5", "measured")])
+    assert seen["form_factor"] == "sxm5"
+
+
 def test_gpudirect_rdma_never_follows_from_a_fabric():
     assert known(fabric="infiniband")["gpudirect_rdma"] is None
     assert known(fabric="efa")["gpudirect_rdma"] is None

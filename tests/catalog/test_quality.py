@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 KEYS = {
     "offers", "providers", "coverage", "facts_without_source", "disputes", "stale_providers",
     "quarantined", "documented", "spec", "stated", "measured", "derived", "by_provider",
-    "disputes_by_attribute", "discrepancies", "oldest_checks", "facts_past_their_limit",
+    "provisional", "nvidia_amd", "disputes_by_attribute", "discrepancies", "oldest_checks", "facts_past_their_limit",
 }  # fmt: skip
 
 
@@ -69,6 +69,36 @@ def test_coverage_is_taken_apart_by_how_a_value_is_known() -> None:
     assert (numbers["derived"]["scale_up"], numbers["documented"]["scale_up"]) == (1, 0)
     for name, share in numbers["coverage"].items():
         assert sum(numbers[kind][name] for kind in KINDS) == pytest.approx(share, abs=3e-4)
+
+
+def test_the_two_vendors_of_clusters_are_counted_apart_and_an_unnamed_one_with_them() -> None:
+    gaudi = facts("acme/gaudi", gpu="gaudi3-oam-128gb")
+    scrape([
+        offer("h100", facts=facts("acme/h100", fabric="roce")),
+        offer("mi300x", facts=facts("acme/mi300x", gpu="mi300x-oam-192gb", fabric="roce")),
+        offer("gaudi", facts=gaudi),
+        offer("unnamed", facts=facts("acme/unnamed", gpu=None)),
+    ])  # fmt: skip
+    numbers = quality()
+    assert (numbers["coverage"]["fabric"], numbers["nvidia_amd"]["fabric"]) == (0.5, 0.6667)
+    assert numbers["nvidia_amd"]["form_factor"] == 0.6667
+
+
+def test_what_a_source_does_not_promise_is_known_and_said_to_be_provisional() -> None:
+    def front(name: str, **more: Any) -> tuple[Fact, ...]:
+        said = facts(f"acme/{name}", fabric="ethernet", frontend_gbits_per_s=80)
+        return tuple(replace(f, **more) if f.attribute.startswith("front") else f for f in said)
+
+    scrape([offer("sure", facts=front("sure")), offer("cap", facts=front("cap", provisional=True))])
+    numbers = quality()
+    name = "fabric_gbits_per_s_per_gpu"
+    assert (numbers["coverage"][name], numbers["derived"][name]) == (1, 1)
+    assert (numbers["provisional"][name], numbers["provisional"]["fabric"]) == (0.5, 0)
+
+
+def test_stated_software_is_counted_though_no_list_shows_it() -> None:
+    scrape([offer("a", facts=facts("acme/a", software_support="NCCL plugin: yes")), offer("b")])
+    assert quality()["coverage"]["software_support"] == 0.5
 
 
 def test_disputes_are_counted_by_attribute() -> None:

@@ -31,11 +31,12 @@ class Command(BaseCommand):
     def _known(self, numbers: dict[str, Any]) -> None:
         say = self.stdout.write
         say(f"{numbers['offers']} offers of {numbers['providers']} providers")
-        say("share of multi-GPU offers with a sourced value, and how it is known:")
-        say(f"  {'':<28}{'known':>8}" + "".join(f"{kind:>12}" for kind in KINDS))
+        ways = ("coverage", "nvidia_amd", *KINDS, "provisional")
+        say("share of multi-GPU offers with a sourced value; of those of NVIDIA and AMD; and how")
+        say("it is known (provisional: its source does not promise it):")
+        say(f"  {'':<28}" + "".join(f"{way:>12}" for way in ways))
         for name in FIELDS:
-            shares = "".join(f"{numbers[kind][name]:>12.1%}" for kind in KINDS)
-            say(f"  {name:<28}{numbers['coverage'][name]:>8.1%}{shares}")
+            say(f"  {name:<28}" + "".join(f"{numbers[way][name]:>12.1%}" for way in ways))
 
     def _doubtful(self, numbers: dict[str, Any]) -> None:
         say = self.stdout.write
