@@ -19,7 +19,8 @@ pytestmark = pytest.mark.django_db
 KEYS = {
     "offers", "providers", "coverage", "facts_without_source", "disputes", "stale_providers",
     "quarantined", "documented", "spec", "stated", "measured", "derived", "by_provider",
-    "provisional", "nvidia_amd", "disputes_by_attribute", "discrepancies", "oldest_checks", "facts_past_their_limit",
+    "provisional", "nvidia_amd", "disputes_by_attribute", "discrepancies", "oldest_checks",
+    "facts_past_their_limit",
 }  # fmt: skip
 
 
