@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 from catalog.records import ScaleUp
 from scrapers.quantities import count
@@ -129,6 +130,7 @@ def is_rdma_capable(name: str) -> bool:
     return letters.islower() and "r" in letters
 
 
+@lru_cache(2**12)
 def size(name: str, vcpus: Decimal | None = None) -> Size | None:
     """What a size holds, or None where its family is not known."""
     if len(name) > 80:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Never, TypeVar
 
 from catalog.records import Rejected
@@ -136,16 +137,15 @@ class Row:
 
     @property
     def fields(self) -> dict[str, object]:
-        if isinstance(self._value, Unfit):
-            raise BadField(self.where, self._value.reason)
-        if not isinstance(self._value, dict):
-            raise BadField(self.where, "is not an object")
-        return self._value
+        value = self._value
+        if type(value) is dict:
+            return value
+        raise BadField(self.where, value.reason if isinstance(value, Unfit) else "is not an object")
 
     def get(self, name: str) -> object:
         """The value of a field, whatever it is."""
         value = self.fields.get(name)
-        if isinstance(value, Unfit):
+        if type(value) is Unfit:
             self.fail(name, value.reason)
         return value
 
@@ -234,6 +234,7 @@ class Row:
 _PLAIN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?")
 
 
+@lru_cache(2**14)  # a list says the same words in row after row
 def visible(text: str) -> str:
     """Trimmed, its control and invisible characters gone, its spaces single."""
     if text.isascii() and text.isprintable():

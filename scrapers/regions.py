@@ -1,6 +1,7 @@
 """In which country a region's name lies."""
 
 import re
+from functools import cache
 
 # Azure regions begin with their country or, in the United States, hold it.
 # https://learn.microsoft.com/azure/reliability/regions-list (read 2026-11-29)
@@ -17,6 +18,7 @@ _AZURE = {
 _DIRECTION = re.compile(r"(?:north|south|east|west|central)+")
 
 
+@cache
 def azure_country(region: str | None) -> str | None:
     """ISO 3166: "westus3" → US, "centralindia" → IN, "northeurope" → IE; None where unknown."""
     if not region:
