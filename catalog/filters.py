@@ -185,6 +185,16 @@ class OfferQuery:
     facets: tuple[str, ...] = ()
     as_of: datetime | None = None
 
+    @property
+    def source(self) -> str:
+        """The listing as SQL: of now, or as of the time asked for."""
+        return "offer_listing" if self.as_of is None else "offer_listing_at(%s)"
+
+    @property
+    def at(self) -> list[object]:
+        """What fills the %s of `source`."""
+        return [] if self.as_of is None else [self.as_of]
+
     def conditions(self) -> Iterator[tuple[Filter, str, list[object]]]:
         """Each filter with its SQL condition and what fills it, unknowns let through as asked."""
         for name, value in self.filters.items():

@@ -1,4 +1,4 @@
-"""Lists of offers: the SQL behind the page, the API and CSV, one statement for each answer.
+"""Lists of offers: the SQL behind the page, the API and CSV, one statement for the rows of each.
 
 The statement reads the view `offer_listing` (or, for `as_of`, the function of the same shape),
 keeps the rows whose conditions all hold, folds them to one row a type where asked, and walks them
@@ -6,14 +6,14 @@ by keyset: a cursor holds the sort values of the last row seen, so pages stay st
 come and go. A list of 20,000 is answered by Postgres alone; Python only joins the lines.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django.db import connection
 
-from catalog.filters import FACETS, FILTERS, Filter, OfferQuery, Rows
+from catalog.counts import Counts, count, rows_of
+from catalog.filters import OfferQuery, Rows
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
 
@@ -45,13 +45,16 @@ class Page:
     next: str | None = None
     previous: str | None = None
     count: int | None = None
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
     left_out_total: int = 0
+    facets: Mapping[str, Sequence[tuple[str | None, int]]] = field(default_factory=dict)
     all_outdated: bool = False
 
 
-def page(query: OfferQuery) -> Page:
-    """One page of rows for a template: every key of an offer, and HELPERS.
+def page(query: OfferQuery, facets: Iterable[str] = ()) -> Page:
+    """One page of rows for a template, and the counts of these facets.
+
+    A row has every key of an offer, and HELPERS.
 
     Raises
     ------
@@ -61,15 +64,16 @@ def page(query: OfferQuery) -> Page:
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     walk = _Walk(query, columns)
     rows = [_row(columns, row) for row in walk.rows]
-    left_out = left_out_by(query)
+    counts = count(query, facets)
     priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
     return Page(
         rows=rows,
         next=walk.next,
         previous=walk.previous,
-        count=count(query),
-        left_out=left_out,
-        left_out_total=left_out.pop("", 0),
+        count=counts.rows,
+        left_out=counts.left_out_by,
+        left_out_total=counts.left_out,
+        facets=counts.facets,
         all_outdated=bool(priced) and all(row["outdated"] for row in priced),
     )
 
@@ -78,10 +82,11 @@ def cheapest(query: OfferQuery) -> list[dict[str, Any]]:
     """Every row of the list, not a page of it: what the cost model ranks."""
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     matching, values = _matching(query)
-    source, given = _source(query)
     shown = ", ".join(_select(column) for column in columns)
-    sql = f"with page as ({matching}) select {shown} from page join {source} l using (offer_id)"
-    return [_row(columns, row) for row in _run(sql, [*values, *given])]
+    sql = (
+        f"with page as ({matching}) select {shown} from page join {query.source} l using (offer_id)"
+    )
+    return [_row(columns, row) for row in rows_of(sql, [*values, *query.at])]
 
 
 def _row(columns: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
@@ -97,15 +102,15 @@ def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
         "next": walk.next and f"{url}&cursor={walk.next}",
         "previous": walk.previous and f"{url}&cursor={walk.previous}",
     }
+    asked = query.filters or query.count or query.facets
+    counts = count(query, query.facets) if asked else Counts()  # without a filter none is left out
+    extra |= {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
     if query.count:
-        extra["count"] = count(query)
-    left_out = left_out_by(query)
-    extra["left_out"] = left_out.pop("", 0)
-    extra["left_out_by"] = left_out
+        extra["count"] = counts.rows
     if query.facets:
         extra["facets"] = {
             name: [{"value": value, "count": rows} for value, rows in values]
-            for name, values in facets(query, query.facets).items()
+            for name, values in counts.facets.items()
         }
     yield b'{"results":['
     yield b",\n".join(row[0].encode() for row in walk.rows)
@@ -126,21 +131,15 @@ def of_type(instance_type_id: int) -> list[dict[str, Any]]:
         f"select {shown} from offer_listing where instance_type_id = %s "
         f"order by {PRICED_FIRST}, usd_per_gpu_hour, offer_id"
     )
-    return [_row(columns, row) for row in _run(sql, [instance_type_id])]
+    return [_row(columns, row) for row in rows_of(sql, [instance_type_id])]
 
 
 # --- The statement ----------------------------------------------------------------------------
 
 
-def _source(query: OfferQuery) -> tuple[str, list[object]]:
-    if query.as_of is None:
-        return "offer_listing", []
-    return "offer_listing_at(%s)", [query.as_of]
-
-
-def _where(query: OfferQuery, but: Filter | None = None) -> tuple[str, list[object]]:
-    """The conjunction of all conditions (but one) and what fills it."""
-    kept = [(sql, values) for wanted, sql, values in query.conditions() if wanted is not but]
+def _where(query: OfferQuery) -> tuple[str, list[object]]:
+    """The conjunction of all conditions and what fills it."""
+    kept = [(sql, values) for _, sql, values in query.conditions()]
     sql = " and ".join(sql for sql, _ in kept) or "true"
     return sql, [value for _, values in kept for value in values]
 
@@ -150,19 +149,21 @@ def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tupl
 
     It carries `columns` alone, for rows are sorted here and the wide ones would cost most.
     """
-    source, given = _source(query)
     where, values = _where(query)
     shown = ", ".join(dict.fromkeys(["offer_id", *columns]))
     if query.rows is Rows.REGION:
-        return f"select {shown}, 1 as regions from {source} where {where}", [*given, *values]
+        return f"select {shown}, 1 as regions from {query.source} where {where}", [
+            *query.at,
+            *values,
+        ]
     # The lowest region speaks; a price too old to rank, or none, only where there is no other.
     lowest = f"{PRICED_FIRST}, usd_per_gpu_hour, region nulls last, offer_id"
     sql = (
         f"select distinct on ({TYPE_KEY}) {shown}, "
         f"count(*) over (partition by {TYPE_KEY}) as regions "
-        f"from {source} where {where} order by {TYPE_KEY}, {lowest}"
+        f"from {query.source} where {where} order by {TYPE_KEY}, {lowest}"
     )
-    return sql, [*given, *values]
+    return sql, [*query.at, *values]
 
 
 def _select(column: str) -> str:
@@ -222,7 +223,6 @@ class _Walk:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
         needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
         matching, values = _matching(self.query, needed)
-        source, given = _source(self.query)
         backward = bool(at and at.backward)
         order = ", ".join(
             f"k{n} {'desc' if down != backward else 'asc'}" for n, (_, down) in enumerate(self.keys)
@@ -235,10 +235,10 @@ class _Walk:
         sql = (
             f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
             f"where {after} order by {order} limit {self.query.page_size + 1}) "
-            f"select {row}, array[{keys}] from page join {source} l using (offer_id) "
+            f"select {row}, array[{keys}] from page join {self.query.source} l using (offer_id) "
             f"order by {order}"
         )
-        return _run(sql, [*values, *passed, *given])
+        return rows_of(sql, [*values, *passed, *self.query.at])
 
     def _after(self, at: Cursor) -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""
@@ -261,83 +261,3 @@ def _list_of(query: OfferQuery) -> str:
     return repr(
         (filters, query.include_unknown, query.sorts_by_price, query.rows, query.sort, query.as_of)
     )
-
-
-def _run(sql: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, list(values))
-        return list(cursor.fetchall())
-
-
-# --- Counts -----------------------------------------------------------------------------------
-
-
-def count(query: OfferQuery) -> int:
-    """How many rows the whole list has."""
-    matching, values = _matching(query)
-    return int(_run(f"select count(*) from ({matching}) m", values)[0][0])
-
-
-def left_out_by(query: OfferQuery) -> dict[str, int]:
-    """For each filter, the rows that would be listed were it not for an unknown there.
-
-    Rows of the kind that is listed; the total of distinct ones under the empty name.
-    """
-    conditions = list(query.conditions())
-    if not conditions:
-        return {}
-    source, given = _source(query)
-    columns = ", ".join(f"{sql} as c{index}" for index, (_, sql, _) in enumerate(conditions))
-    values = [value for _, _, filled in conditions for value in filled]
-    all_of = " and ".join(f"c{index}" for index in range(len(conditions)))
-    each = ", ".join(
-        f"count(distinct k) filter (where c{index} is null)" for index in range(len(conditions))
-    )
-    sql = (
-        f"select count(distinct k), {each} "
-        f"from (select {_row_key(query)} as k, {columns} from {source}) r where ({all_of}) is null"
-    )
-    total, *counts = _run(sql, [*values, *given])[0]
-    names = [wanted.name for wanted, _, _ in conditions]
-    return {"": total} | {name: n for name, n in zip(names, counts, strict=True) if n}
-
-
-def _row_key(query: OfferQuery) -> str:
-    """A number for what is one row of this list."""
-    if query.rows is Rows.REGION:
-        return "offer_id"
-    names = "instance_type_id, coalesce(via, ''), coalesce(tier, ''), price_model"
-    return f"hashtextextended(concat_ws('|', {names}), 0)"  # absent is a place of its own
-
-
-def facets(query: OfferQuery, names: Iterable[str]) -> dict[str, list[tuple[str | None, int]]]:
-    """For each facet the rows a value would give, all other filters applied, its own ignored.
-
-    The unknown is counted too, under None and last.
-    """
-    return {name: _facet(query, name) for name in names}
-
-
-def _facet(query: OfferQuery, name: str) -> list[tuple[str | None, int]]:
-    wanted = FILTERS[name]
-    source, given = _source(query)
-    where, values = _where(query, but=wanted)
-    key = _row_key(query)
-    if FACETS[name]:
-        return _thresholds(query, wanted, f"from {source} where {where}", [*given, *values])
-    value = f"({wanted.sql})" if not wanted.many else wanted.fields[0]
-    sql = (
-        f"select v, n from (select ({value})::text as v, count(distinct {key}) as n "
-        f"from {source} where {where} group by 1) f order by v is null, n desc, v"
-    )
-    return [(text, rows) for text, rows in _run(sql, [*given, *values])]
-
-
-def _thresholds(
-    query: OfferQuery, wanted: Filter, rest: str, values: list[object]
-) -> list[tuple[str | None, int]]:
-    thresholds, key, column = FACETS[wanted.name], _row_key(query), wanted.fields[0]
-    reached = ", ".join(f"count(distinct {key}) filter (where {wanted.sql})" for _ in thresholds)
-    sql = f"select {reached}, count(distinct {key}) filter (where {column} is null) {rest}"
-    *counts, unknown = _run(sql, [*thresholds, *values])[0]
-    return [*zip(thresholds, counts, strict=True), (None, unknown)]

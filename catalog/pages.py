@@ -74,7 +74,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "tabs": presets.tabs(OFFERS, now),
         "chips": list(presets.chips(OFFERS, now, query, titles)),
         "kept": list(presets.kept(now)),
-        "facets": presets.facets(now, query, titles),
+        "facets": presets.facets(now, rows.facets, titles),
         "sorts": sorts(OFFERS, now, query),
         "left_out": left_out(OFFERS, now, rows),
         "dated": dated,
@@ -106,7 +106,7 @@ def readable(
     while True:
         try:
             query = parse(asked)
-            return now, query, listing.page(query), problems
+            return now, query, listing.page(query, presets.BAR), problems
         except BadQuery as bad:
             wrong = {name for name in asked if name[:80] in bad.fields}
             problems += [_problem(now, name, bad.fields[name[:80]]) for name in sorted(wrong)]

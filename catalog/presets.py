@@ -6,6 +6,7 @@ what the address says now, with one thing changed, and without the cursor.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -13,8 +14,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from catalog import offers, wording
+from catalog import wording
+from catalog.counts import count
 from catalog.filters import FACETS, FILTERS, OfferQuery, parse
+from catalog.models import CatalogVersion
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
 ANY_RDMA = "infiniband,roce,efa,erdma,omni_path,slingshot"
@@ -89,10 +92,17 @@ def tabs(path: str, now: State) -> list[Tab]:
         for _title, wanted in PRESETS
     ]
     holding[0] = not filters
+    counted = _counts(CatalogVersion.stamp())
     return [
-        Tab(str(title), link(path, wanted), offers.count(parse(reading(wanted))), current)
-        for (title, wanted), current in zip(PRESETS, holding, strict=True)
+        Tab(str(title), link(path, wanted), rows, current)
+        for (title, wanted), rows, current in zip(PRESETS, counted, holding, strict=True)
     ]
+
+
+@lru_cache(maxsize=1)
+def _counts(_stamp: str) -> tuple[int, ...]:
+    """The rows of each preset, the same for everyone until the catalog changes."""
+    return tuple(count(parse(reading(wanted))).rows for _title, wanted in PRESETS)
 
 
 # --- Chips ------------------------------------------------------------------------------------
@@ -174,9 +184,10 @@ class Facet:
         return any(option.chosen and option.value for option in self.options)
 
 
-def facets(now: State, query: OfferQuery, titles: State) -> list[Facet]:
+def facets(
+    now: State, counted: Mapping[str, Sequence[tuple[str | None, int]]], titles: State
+) -> list[Facet]:
     """Those of BAR. Counts apply all other filters; zero counts are shown."""
-    counted = offers.facets(query, BAR)
     return [_facet(name, now, counted[name], titles) for name in BAR]
 
 

@@ -1,0 +1,133 @@
+"""How many rows a list has, how many an unknown keeps out, how many each value of a facet gives.
+
+One statement reads the listing once: of every row what counts it, whether each condition holds (or
+cannot be said), and its value for each facet. All counts are made of these.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from catalog.filters import FACETS, FILTERS, OfferQuery, Rows
+
+ROWS, LEFT_OUT = "rows", "left out"
+Counted = tuple[str, str | None, str]  # of what, of which value of it, the rows as an SQL condition
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The rows of a whole list, those that an unknown kept out, and by facet those of each value.
+
+    A row is what the list has for one: a type × tier × price model, or an offer in a region. A
+    facet applies all filters but its own; the unknown is counted under None, and last.
+    """
+
+    rows: int = 0
+    left_out: int = 0
+    left_out_by: Mapping[str, int] = field(default_factory=dict)
+    facets: Mapping[str, Sequence[tuple[str | None, int]]] = field(default_factory=dict)
+
+
+def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
+    """Every count of one list."""
+    conditions = list(query.conditions())
+    held = {wanted.name: f"c{index}" for index, (wanted, _, _) in enumerate(conditions)}
+    columns = [f"{_key(query)} as k", *(f"{sql} as {held[f.name]}" for f, sql, _ in conditions)]
+    values = [value for _, _, filled in conditions for value in filled]
+    everything = " and ".join(held.values()) or "true"
+    parts = [_together(_of_the_list(held, everything), query)]
+    for index, name in enumerate(facets):
+        others = " and ".join(c for other, c in held.items() if other != name) or "true"
+        of_facet, filled = _columns(name, f"v{index}")
+        columns += of_facet
+        values += filled
+        parts.append(_facet(name, f"v{index}", others, query))
+    # Without facets a row that fails a condition counts for nothing, and need not be read further.
+    where = "true" if facets else f"({everything}) is not false"
+    sql = (
+        f"with r as materialized (select * from "
+        f"(select {', '.join(columns)} from {query.source}) a where {where}) "
+        + " union all ".join(parts)
+    )
+    said: dict[str, dict[str | None, int]] = defaultdict(dict)
+    for what, value, rows in rows_of(sql, [*values, *query.at]):
+        said[what][value] = rows
+    return Counts(
+        rows=said[ROWS][None],
+        left_out=said[LEFT_OUT].pop(None),
+        left_out_by={name: n for name, n in said[LEFT_OUT].items() if name and n},
+        facets={name: _in_order(name, said[_facet_of(name)]) for name in facets},
+    )
+
+
+def _key(query: OfferQuery) -> str:
+    """A number for what is one row of this list."""
+    if query.rows is Rows.REGION:
+        return "offer_id"
+    names = "instance_type_id, coalesce(via, ''), coalesce(tier, ''), price_model"
+    return f"hashtextextended(concat_ws('|', {names}), 0)"  # absent is a place of its own
+
+
+def _of_the_list(held: Mapping[str, str], everything: str) -> Iterator[Counted]:
+    """All rows, and those that would be among them were it not for an unknown, by the filter."""
+    yield ROWS, None, everything
+    yield LEFT_OUT, None, f"({everything}) is null"
+    for name, column in held.items():
+        yield LEFT_OUT, name, f"({everything}) is null and {column} is null"
+
+
+def _columns(name: str, column: str) -> tuple[list[str], list[object]]:
+    """What a facet is counted by: a value, or whether each threshold is reached."""
+    wanted = FILTERS[name]
+    if not FACETS[name]:
+        value = wanted.fields[0] if wanted.many else f"({wanted.sql})"
+        return [f"({value})::text as {column}"], []
+    reached = [f"{wanted.sql} as {column}_{n}" for n in range(len(FACETS[name]))]
+    return [*reached, f"{wanted.fields[0]} is null as {column}"], list(FACETS[name])
+
+
+def _facet(name: str, column: str, others: str, query: OfferQuery) -> str:
+    if not FACETS[name]:
+        n = _rows(query)
+        what = _facet_of(name)
+        return f"select '{what}', {column}, {n} from r where {others} group by {column}"
+    reached = [(t, f"{column}_{n}") for n, t in enumerate(FACETS[name])]
+    counted = [(_facet_of(name), value, holds) for value, holds in (*reached, (None, column))]
+    return _together(counted, query, where=others)
+
+
+def _facet_of(name: str) -> str:
+    return f"facet {name}"
+
+
+def _rows(query: OfferQuery) -> str:
+    return "count(*)" if query.rows is Rows.REGION else "count(distinct k)"
+
+
+def _together(counted: Iterable[Counted], query: OfferQuery, where: str = "true") -> str:
+    """Several counts in one pass."""
+    counted, n = list(counted), _rows(query)
+    whats = ", ".join(f"'{what}'" for what, _, _ in counted)
+    values = ", ".join("null" if value is None else f"'{value}'" for _, value, _ in counted)
+    counts = ", ".join(f"{n} filter (where {holds})" for _, _, holds in counted)
+    return (
+        f"select t.* from (select array[{counts}] as n from r where {where}) a, "
+        f"unnest(array[{whats}], array[{values}]::text[], a.n) t"
+    )
+
+
+def _in_order(name: str, rows: Mapping[str | None, int]) -> list[tuple[str | None, int]]:
+    """Thresholds as they stand, values by their rows; the unknown last."""
+    if FACETS[name]:
+        return [(value, rows[value]) for value in (*FACETS[name], None)]
+    return sorted(rows.items(), key=lambda each: (each[0] is None, -each[1], each[0] or ""))
+
+
+def rows_of(sql: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """What a statement over the listing answers."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, list(values))
+        return list(cursor.fetchall())
