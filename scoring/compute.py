@@ -16,7 +16,14 @@ from scoring.kernels import (
     stream_bytes_per_s,
 )
 from scoring.layout import Layout
-from scoring.memory import BF16, local_parameters, mean_ffn_width, trainable_share, zero_ranks
+from scoring.memory import (
+    BF16,
+    gradient_bytes,
+    local_parameters,
+    mean_ffn_width,
+    trainable_share,
+    zero_ranks,
+)
 from scoring.units import MICRO, Value, maximum, where
 from scoring.workload import WEIGHT_BYTES, Job
 
@@ -50,7 +57,7 @@ def layer_time(cluster: Cluster, job: Job, layout: Layout) -> LayerTime:
     experts, expert_gradients = expert_time(cluster, job, layout, tokens, precision)
     attention = attention_time(cluster, job, layout, tokens)
     passes = elementwise_bytes(job, layout, tokens, precision) / stream_bytes_per_s(gpu)
-    gaps = c.kernels_per_layer * KERNELS.launch_us * MICRO
+    gaps = c.kernels_per_layer * KERNELS.launch_us * MICRO + software.layer_wait_ms * 1e-3
     kernel = job.attention or software.attention
     again_attention = c.plain_backward if kernel == "none" else c.attention_backward
     forward = dense + experts + attention + passes + gaps
@@ -160,7 +167,7 @@ def expert_time(
     padded = rows * uneven + local * edge(KERNELS.expert_m_half, precision)
     products = 2.0 * padded * matrices / (rate * TRAINING.moe_gemm_efficiency)
     weights = local * model.expert_parameters / cut
-    sums = 2.0 * SOFTWARE[job.software].gradient_bytes * weights
+    sums = 2.0 * gradient_bytes(job) * weights
     forward = maximum(products, WEIGHT_BYTES[precision] * weights / stream)
     return share * forward, share * maximum(products, sums / stream)
 

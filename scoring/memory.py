@@ -21,7 +21,8 @@ from scoring.units import GIGA, Value, ceil, maximum, minimum, where
 from scoring.workload import WEIGHT_BYTES, Job
 
 BF16 = 2.0  # B; weights and activations that are kept. fp8 keeps bf16 weights beside its copies
-ADAM_BYTES = 12.0  # fp32 master weight and two moments
+MASTER_BYTES = 4.0
+ADAM_BYTES = 3.0 * MASTER_BYTES  # fp32 master weight and two moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,11 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
     """Bytes of a training job on the fullest GPU of a layout. [B]"""
     weights, experts = local_parameters(job, layout)
     share = trainable_share(job)
-    gradient = SOFTWARE[job.software].gradient_bytes
+    summed = gradient_bytes(job)
+    # Sums narrower than the master weights are widened for the optimizer, a shard at a time; sums
+    # wider than what a product puts out stand beside it, but where products add to them.
+    widened = MASTER_BYTES if summed < MASTER_BYTES else 0.0
+    beside = BF16 if summed > BF16 and not SOFTWARE[job.software].fused_sums else 0.0
     ranks = zero_ranks(layout, layout.shard_ranks)
     expert_ranks = zero_ranks(layout, layout.expert_shard_ranks)
 
@@ -90,8 +95,8 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
         held = min(BF16, max(WEIGHT_BYTES[job.precision], SOFTWARE[job.software].frozen_bytes))
     return MemoryTerms(
         weights=sharded(3, held),
-        gradients=sharded(2, gradient) * share,
-        optimizer=sharded(1, ADAM_BYTES) * share,
+        gradients=sharded(2, summed + beside) * share,
+        optimizer=sharded(1, ADAM_BYTES + where(layout.zero_stage < 3, widened, 0.0)) * share,
         activations=slack * where(first_is_fuller, in_flight, last),
         logits=slack * where(first_is_fuller, 0.0, logits),
         gathered=gathered,
@@ -114,6 +119,14 @@ def local_parameters(job: Job, layout: Layout) -> tuple[Value, Value]:
     return dense, model.routed_parameters * layers_share / cut
 
 
+def gradient_bytes(job: Job) -> float:
+    """Bytes of one element of the gradients that are summed and sent. [B]
+
+    fp16 is summed as it is, its scale sees to the range; bf16 in what the software sums it in.
+    """
+    return BF16 if job.precision == "fp16" else SOFTWARE[job.software].gradient_bytes
+
+
 def trainable_share(job: Job) -> float:
     """Share of the weights that get gradients and optimizer state: 1, or LoRA's sliver."""
     if job.kind != "finetune_lora":
@@ -124,12 +137,12 @@ def trainable_share(job: Job) -> float:
 def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     """Activations that one layer keeps of one micro-batch until its backward pass. [B]
 
-    Per token: 10 h at the norms and residuals, queries, keys, values and their output, and the
+    Per token: 8 h at the norms and residuals, queries, keys, values and their output, and the
     MLP's inner width, of experts the input of each copy too; divided by tp but for the first where
     there is no sequence parallelism. Unfused attention keeps 5 a s more, which selective recompute
-    drops; with fused attention it drops what norms and activations put out (4 h and an inner
-    width), and queries, keys and values where they come of a compressed vector. Full keeps the
-    input alone.
+    drops, and came with dropout, whose masks are 2 h; with fused attention it drops what norms and
+    activations put out (4 h and an inner width), and queries, keys and values where they come of a
+    compressed vector. Full keeps the input alone.
     """
     model = job.transformer
     software = SOFTWARE[job.software]
@@ -140,10 +153,10 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     learns = 1.0 if job.kind != "finetune_lora" else 0.0
     inner = (2.0 * (model.mlp_matrices - 1) + BF16 * learns) * mean_ffn_width(job)
     routed = BF16 * model.topk * model.hidden * model.moe_layers / model.layers
-    kept = (8.0 + BF16 * learns) * model.hidden / spread + (heads + inner + routed) / layout.tp
+    kept = (6.0 + BF16 * learns) * model.hidden / spread + (heads + inner + routed) / layout.tp
     if (job.attention or software.attention) == "none":
         droppable: Value = 5.0 * model.heads * job.seq_len / layout.tp
-        kept = kept + droppable
+        kept = kept + droppable + 2.0 * model.hidden / spread
     else:
         again = learns * mean_ffn_width(job) + (2 * model.q_width if model.kv_width else 0)
         droppable = BF16 * ((1.0 + learns) * model.hidden / spread + again / layout.tp)

@@ -17,7 +17,7 @@ from scoring.compute import LayerTime
 from scoring.constants import TRAINING, Software
 from scoring.hardware import Cluster
 from scoring.layout import Layout
-from scoring.memory import BF16, local_parameters, trainable_share
+from scoring.memory import BF16, gradient_bytes, local_parameters, trainable_share
 from scoring.units import Value, ceil, maximum, minimum, where
 from scoring.workload import Job
 
@@ -140,7 +140,7 @@ def data_parallel(
     """
     dense, experts = local_parameters(job, layout)
     g = group(cluster, layout.shard_ranks, layout.tp)
-    sizes = [x * trainable_share(job) for x in (software.gradient_bytes, BF16)]
+    sizes = [x * trainable_share(job) for x in (gradient_bytes(job), BF16)]
     reduce, gather, kind = _exchange(
         cluster, layout, g, sizes[0] * dense, sizes[1] * dense, software
     )
@@ -166,18 +166,19 @@ def _not_hidden(
     reduce: Value,
     gather: Value,
 ) -> Value:
-    """What of one exchange no backward and no forward pass covers; the last bucket never is. [s]"""
+    """What of one exchange shows: beyond the last backward and the next forward pass, and of what
+    runs beside them the share that the software does not overlap. [s]
+    """
     layers = ceil(job.transformer.layers / layout.pp - 1e-9)
     # Interleaved, all but the last chunk are done a round of pp micro-batches before the end.
     early = (layout.virtual_stages - 1) / layout.virtual_stages
     chunks = where(layout.virtual_stages > 1, early * minimum(layout.pp, rounds), 1.0)
-    cover = software.dp_overlap * chunks * layers
-    reduce_left = maximum(reduce - cover * (layer.backward + layer.recompute), 0.0)
-    gather_left = maximum(gather - cover * layer.forward, 0.0)
+    window = chunks * layers
+    reduce_more, reduce_lost = _side_by_side(window * (layer.backward + layer.recompute), reduce)
+    gather_more, gather_lost = _side_by_side(window * layer.forward, gather)
+    lost = 1.0 - software.dp_overlap
     reductions = where(layout.zero_stage >= 2, rounds, 1.0)  # sharded gradients keep no sum
-    last_bucket = (reduce + gather) / maximum(layers, 4.0)
-    left = reductions * reduce_left + gather_left
-    return minimum(left + last_bucket, reductions * reduce + gather)
+    return reductions * (reduce_more + lost * reduce_lost) + gather_more + lost * gather_lost
 
 
 def _exchange(
@@ -198,11 +199,11 @@ def _exchange(
         shard = gradients / inner.ranks
         reduce = reduce + collective_time(cluster, "all_reduce", shard, across)
         return reduce, _hand_out(cluster, weights, inner, software), "reduce_scatter"
-    scatter = collective_time(cluster, "reduce_scatter", gradients, g)
+    scatter = collective_time(cluster, software.reduces, gradients, g)
     gather = _hand_out(cluster, weights, g, software)
     stage = layout.zero_stage
     if isinstance(stage, float) and stage >= 1:
-        return scatter, gather, "reduce_scatter"
+        return scatter, gather, software.reduces
     whole = collective_time(cluster, "all_reduce", gradients, g)
     plain = stage < 1
     return where(plain, whole, scatter), where(plain, 0.0, gather), "all_reduce"

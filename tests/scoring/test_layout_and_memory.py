@@ -48,10 +48,21 @@ def test_states_are_18_bytes_a_parameter_and_6_plus_12_over_d_sharded():
     assert held == pytest.approx(18 / 16 * model)
 
 
-def test_activations_of_a_layer_are_34_sbh_over_t():
-    # arXiv:2205.05198, equation 4 without the scores, which flash attention does not keep
+def test_activations_of_a_layer_are_32_sbh_over_t():
+    # arXiv:2205.05198, equation 4: 34 without the scores, which flash attention does not keep, and
+    # without the two masks of dropout, which went out with the scores
     layout = Layout(tp=8.0, micro_batch=2.0)
-    assert activation_bytes_per_layer(GPT3, layout) == 34 * 2048 * 2 * 12288 / 8
+    assert activation_bytes_per_layer(GPT3, layout) == 32 * 2048 * 2 * 12288 / 8
+
+
+def test_gradients_are_summed_in_fp32_but_for_fp16():
+    # DeepSpeed in bf16: 4 bytes summed and 2 beside; in fp16: 2, and 4 of a shard for the optimizer
+    old = replace(GPT3, software="megatron-deepspeed")
+    layout, model = Layout(dp=16.0, zero_stage=1.0), GPT3.transformer.parameters
+    assert training_memory(old, layout).gradients == pytest.approx(6 * model)
+    narrow = training_memory(replace(old, precision="fp16"), layout)
+    assert narrow.gradients == pytest.approx(2 * model)
+    assert narrow.optimizer == pytest.approx((12 + 4) / 16 * model)
 
 
 def test_unfused_attention_keeps_5_a_s_more_until_selective_recompute_drops_it():

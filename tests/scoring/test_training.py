@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from scoring import Layout, job
+from scoring.collectives import collective_time, group
 from scoring.compute import layer_time
+from scoring.constants import SOFTWARE
 from scoring.hardware import cluster, clusters
 from scoring.layout import candidates
+from scoring.memory import local_parameters
 from scoring.search import fastest_layouts, fitting, step_times
 from scoring.training import StepTime, training_step
 
@@ -95,3 +98,32 @@ def test_jitter_grows_by_a_third_of_a_percent_a_doubling():
     steps = [training_step(cluster("selene-a100"), GPT3, x) for x in layouts]
     shares = [s.jitter / (s.total - s.jitter) for s in steps]
     assert shares == pytest.approx([0.0035, 0.0070])
+
+
+def test_the_exchange_of_gradients_hides_behind_the_last_backward_pass():
+    # 2 nodes of 8: a reduce-scatter of 4 bytes a parameter, then an all-gather of 2; a fifth of
+    # what runs side by side shows (dp_overlap 0.8), and all that outlasts the pass
+    where, layout = cluster("selene-a100"), Layout(tp=8.0, dp=2.0, zero_stage=1.0, micro_batch=8.0)
+    layer, local = layer_time(where, GPT3, layout), local_parameters(GPT3, layout)[0]
+    g = group(where, 2.0, 8.0)
+    reduce = collective_time(where, "reduce_scatter", 4.0 * local, g)
+    gather = collective_time(where, "all_gather", 2.0 * local, g)
+    backward, forward = 96 * layer.backward, 96 * layer.forward
+    assert reduce < backward
+    assert gather < forward
+    shown = training_step(where, GPT3, layout).exposed_dp
+    assert shown == pytest.approx(0.2 * (reduce + gather))
+
+
+def test_where_launches_do_not_queue_small_micro_batches_cost_more():
+    # a layer of BLOOM's software waits for the host in each of its four passes
+    where, old = cluster("selene-a100"), replace(GPT3, software="megatron-deepspeed")
+    one, two = (
+        layer_time(where, old, Layout(tp=8.0, micro_batch=b, recompute=2.0)).total
+        for b in (1.0, 2.0)
+    )
+    profile = SOFTWARE["megatron-deepspeed"]
+    wait = 4 * profile.layer_wait_ms * 1e-3 * profile.multiplier
+    rest = 2 * one - two - wait  # edges of short products, and gaps of kernels in a graph
+    assert wait > 0.007
+    assert 0 < rest < 0.1 * wait
