@@ -81,6 +81,22 @@ class PriceModel(StrEnum):
     QUOTE = "quote"
 
 
+class Gate(StrEnum):
+    """Which gate refused a row: those before UNREADABLE doubt it, and a person may let it through.
+
+    The last two refuse what is no offer, or none that a table takes: nobody can publish it.
+    """
+
+    PRICE_BAND = "price_band"
+    PRICE_JUMP = "price_jump"
+    PRICE_ORDER = "price_order"
+    TWO_PRICES = "two_prices"
+    UNKNOWN_GPU = "unknown_gpu"
+    FIGURES = "figures"
+    UNREADABLE = "unreadable"
+    UNFIT = "unfit"
+
+
 # Begins the note of a fact without a value that keeps rules from filling the gap: the listing
 # looked here and could not vouch for what the hardware usually has.
 WITHHELD = "withheld"
@@ -123,6 +139,10 @@ class Fact:
 NO_PRICE_FOUND = "no price was found; ask the provider"
 
 
+# provider, via, instance_type, region, tier, price_model
+Identity = tuple[str, str | None, str, str | None, str | None, PriceModel]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferRecord:
     """One thing that can be rented: a type, in a region, in a tier, under one price model.
@@ -152,6 +172,7 @@ class OfferRecord:
     price_includes: str | None = None
     minimum_hours: float | None = None
     warnings: tuple[str, ...] = ()
+    where: str = field(default="", compare=False)  # its place in the payload: no part of the offer
 
     @property
     def subject(self) -> str:
@@ -159,7 +180,7 @@ class OfferRecord:
         return f"{self.provider}/{self.instance_type}"
 
     @property
-    def identity(self) -> tuple[str, str | None, str, str | None, str | None, PriceModel]:
+    def identity(self) -> Identity:
         """What no two offers of one scrape may share."""
         return (
             self.provider,
@@ -173,11 +194,19 @@ class OfferRecord:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A row that could not be accepted: why, where in the payload, and the row itself."""
+    """A row that was not accepted: why, where in the payload, and the row itself.
+
+    Where a gate doubts an offer: its `identity`, what the doubt is `about` in the provider's own
+    words, and the `key` of a person's ruling (`catalog.judgement`).
+    """
 
     reason: str
     where: str
     row: str = ""
+    gate: Gate = Gate.UNREADABLE
+    key: str = ""
+    about: str = ""
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)

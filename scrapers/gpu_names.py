@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 
 from catalog.facts import gpus
 from scrapers.quantities import NOMINAL_TOLERANCE, distance_from_nominal, fold
@@ -44,8 +45,18 @@ class Named:
     note: str = ""
 
 
-def identify(words: str, memory_gb: Decimal | None = None, provider: str = "") -> Named:
+Aliases = Mapping[tuple[str, str], str]
+
+
+def identify(
+    words: str,
+    memory_gb: Decimal | None = None,
+    provider: str = "",
+    taught: Aliases = MappingProxyType({}),
+) -> Named:
     """The GPU that `words` name, given its memory where the listing prints one. [GB]
+
+    `taught`: what people have said of words, before `aliases.csv`; see `alias_key`.
 
     Raises
     ------
@@ -53,7 +64,7 @@ def identify(words: str, memory_gb: Decimal | None = None, provider: str = "") -
         No chip of ours is named, or a word beside it is not understood.
     """
     folded = fold(words)
-    alias = _alias(folded, provider)
+    alias = _alias(folded, provider, taught)
     skus, stated_gb = _meant(alias or folded, words)
     named = _narrowed(skus, memory_gb if stated_gb is None else Decimal(stated_gb))
     if named.slug is None or memory_gb is None:
@@ -175,16 +186,24 @@ def skus_of(slugs: Iterable[str]) -> list[Sku]:
     return skus
 
 
-def _alias(folded: str, provider: str) -> str | None:
-    key = _key(folded)
-    return aliases().get((provider, key)) or aliases().get(("", key))
+def _alias(folded: str, provider: str, taught: Aliases) -> str | None:
+    word = _key(folded)
+    keys = (provider, word), ("", word)
+    return next((told[key] for told in (taught, aliases()) for key in keys if key in told), None)
 
 
 @cache
-def aliases() -> Mapping[tuple[str, str], str]:
+def aliases() -> Aliases:
     """(provider or "", words without spaces and signs) → a slug, or plainer words."""
     with ALIASES.open(encoding="utf-8", newline="") as lines:
-        return {(row["provider"], _key(row["words"])): row["gpu"] for row in csv.DictReader(lines)}
+        return {
+            alias_key(row["provider"], row["words"]): row["gpu"] for row in csv.DictReader(lines)
+        }
+
+
+def alias_key(provider: str, words: str) -> tuple[str, str]:
+    """The key that an alias goes by: one provider's, or with "" all of theirs."""
+    return provider, _key(fold(words))
 
 
 def _key(words: str) -> str:

@@ -39,7 +39,8 @@ class Provider:
 
     `source` is the public address of the list itself, `credentials` the names of the environment
     variables that `fetch` reads, `home` the country of its seat (ISO 3166). `max_bytes` bounds one
-    answer, `deadline` [s] its coming, `budget` [s] that of all answers of one fetch.
+    answer, `deadline` [s] its coming, `budget` [s] that of all answers of one fetch. In a `market`
+    others set the prices, each of their own machines: one says nothing of the next.
     """
 
     slug: str
@@ -49,6 +50,7 @@ class Provider:
     refresh: timedelta
     credentials: tuple[str, ...] = ()
     home: str | None = None
+    market: bool = False
     max_bytes: int = 64 * 2**20
     deadline: float = 120.0
     budget: float = 480.0
@@ -205,6 +207,11 @@ class Listing:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     row: Row | str = ""  # the row itself, to be shown if it goes to the quarantine
+
+    @property
+    def shown(self) -> str:
+        """The row as text, cut short."""
+        return self.row.shown if isinstance(self.row, Row) else self.row
 
 
 Parsed = Iterator[Listing | Rejected | Ignored | Partial]

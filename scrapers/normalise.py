@@ -5,29 +5,24 @@ memory, price an hour), passes it through the gates of DESIGN 4 and leaves one o
 A row that fails is a `Rejected` with its reason and place; the others go on.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 
-from catalog.facts import ATTRIBUTES, BadFact
-from catalog.ledger import plain
+from catalog.judgement import NOTHING, Judgement, doubt_key, price_key
 from catalog.records import (
-    Basis,
-    Fact,
+    Gate,
+    Identity,
     Normalised,
     OfferRecord,
-    PriceModel,
     Rejected,
-    ScaleUp,
-    Value,
 )
-from scrapers.fields import Row
-from scrapers.gpu_names import Named, UnknownGpu, chip_of, form_of, identify, memory_of
+from scrapers.gpu_names import Named, UnknownGpu, chip_of, identify
+from scrapers.list_gates import doubted, more_for_less, one_an_identity, spot_checked
+from scrapers.listed_facts import Inconsistent, facts_of
 from scrapers.listing import (
     Document,
-    Evidence,
     Ignored,
     Listing,
     Parsed,
@@ -36,8 +31,8 @@ from scrapers.listing import (
     Provider,
     Unreadable,
 )
-from scrapers.prices import PriceHeld, check_band
-from scrapers.quantities import UnknownUnit, distance_from_nominal, gigabytes
+from scrapers.prices import outside_band
+from scrapers.quantities import UnknownUnit, gigabytes
 from scrapers.registry import provider_module
 from scrapers.sellers import seller
 
@@ -47,8 +42,12 @@ CENTS = Decimal("0.000001")
 TOTAL_TOLERANCE = Decimal("0.02")
 
 
-class Inconsistent(ValueError):
-    """Two figures of one row that contradict each other, or one that cannot be."""
+class Contradiction(ValueError):
+    """Two figures of one row that contradict each other: one of them is wrong."""
+
+
+EXPECTED = (Inconsistent, UnknownUnit)
+DOUBTS = {UnknownGpu: Gate.UNKNOWN_GPU, Contradiction: Gate.FIGURES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +66,7 @@ def offers(
     documents: Sequence[Document],
     rates: Rates,
     collected_at: datetime | None = None,
+    judgement: Judgement = NOTHING,
 ) -> Normalised:
     """Everything the documents of one fetch say is on sale, and all that could not be taken.
 
@@ -76,20 +76,28 @@ def offers(
         By currency. Without one, the native price is kept and the US dollars stay unknown.
     collected_at
         Of every offer; else the day and time of the document that prices it.
+    judgement
+        What people have let through and taught.
 
     Raises
     ------
     Unreadable
         A document cannot be read at all.
     """
-    return settle(provider, provider_module(provider.slug).parse(documents), rates, collected_at)
+    parsed = provider_module(provider.slug).parse(documents)
+    return settle(provider, parsed, rates, collected_at, judgement)
 
 
 def settle(
-    provider: Provider, parsed: Parsed, rates: Rates, collected_at: datetime | None = None
+    provider: Provider,
+    parsed: Parsed,
+    rates: Rates,
+    collected_at: datetime | None = None,
+    judgement: Judgement = NOTHING,
 ) -> Normalised:
     """Listings to offers, one an identity."""
     result = Normalised()
+    desk = _Desk(provider, rates, collected_at, judgement)
     taken: list[tuple[OfferRecord, Listing]] = []
     for item in parsed:
         if isinstance(item, Ignored):
@@ -98,89 +106,148 @@ def settle(
             result = replace(result, partial=item.reason)
         elif isinstance(item, Rejected):
             result.rejected.append(item)
+        elif isinstance(settled := desk.settled(item), Rejected):
+            result.rejected.append(settled)
         else:
-            try:
-                taken.append((_offer(provider, item, rates, collected_at), item))
-            except EXPECTED as problem:
-                result.rejected.append(Rejected(str(problem), item.where, _shown(item)))
-            except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
-                reason = f"cannot be settled: {type(problem).__name__}: {str(problem)[:120]}"
-                result.rejected.append(Rejected(reason, item.where, _shown(item)))
-    unique = _one_an_identity(taken, result.ignored)
-    result.rejected.extend(row for row in unique if isinstance(row, Rejected))
+            taken.append((settled, item))
+    unique, twice = one_an_identity(taken, result.ignored, judgement.accepted)
+    result.rejected.extend(twice)
+    if provider.market:
+        kept = [offer for offer, _ in unique]
+    else:
+        kept, inverted = more_for_less(unique, judgement.accepted)
+        result.rejected.extend(inverted)
     # a row sold two ways and wrong for one reason is rejected once
     result.rejected[:] = dict.fromkeys(result.rejected)
-    result.offers.extend(_spot_checked([row for row in unique if isinstance(row, OfferRecord)]))
+    result.offers.extend(spot_checked(kept))
     return result
-
-
-def _shown(listing: Listing) -> str:
-    return listing.row.shown if isinstance(listing.row, Row) else listing.row
 
 
 # --- One listing ------------------------------------------------------------------------------
 
 
-def _offer(
-    provider: Provider, listing: Listing, rates: Rates, collected_at: datetime | None
-) -> OfferRecord:
-    gpu, gpu_warnings = _gpu(provider, listing)
-    _check_memory(listing)
-    _check_links(listing)
-    native, hourly_warnings = _native_per_hour(listing)
-    rate = None if native is None else _rate(native[1], rates)
-    usd = None if native is None or rate is None else round(native[0] * rate.usd, 6)
-    if native is not None:
-        check_band(
-            usd if usd is not None else native[0], usd is None, _chips(gpu), listing.gpu_count
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where the listings of one provider are settled, one by one."""
+
+    provider: Provider
+    rates: Rates
+    collected_at: datetime | None
+    judgement: Judgement
+
+    def settled(self, listing: Listing) -> OfferRecord | Rejected:
+        """The offer, or why it is none. What a gate doubts passes where a person let it through."""
+        listing = self._taught(listing)
+        waived: set[Gate] = set()
+        while True:
+            try:
+                return self._priced_well(self._offer(listing, waived), listing)
+            except tuple(DOUBTS) as doubt:
+                gate = DOUBTS[type(doubt)]
+                about = str(listing.gpu) if gate is Gate.UNKNOWN_GPU else str(doubt)
+                key = doubt_key(gate, self._identity(listing), about)
+                if key not in self.judgement.accepted:
+                    return Rejected(
+                        str(doubt), listing.where, listing.shown, gate, key, about[:200],
+                        self._identity(listing),
+                    )  # fmt: skip
+                waived.add(gate)
+            except EXPECTED as problem:
+                return Rejected(str(problem), listing.where, listing.shown)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+                reason = f"cannot be settled: {type(problem).__name__}: {str(problem)[:120]}"
+                return Rejected(reason, listing.where, listing.shown)
+
+    def _taught(self, listing: Listing) -> Listing:
+        """With the region's name that people taught for the provider's word."""
+        words, taught = listing.region, self.judgement.regions
+        name = taught.get((self.provider.slug, words or ""))
+        return listing if name is None else replace(listing, region=name)
+
+    def _whose(self, listing: Listing) -> tuple[str, str | None]:
+        """Who runs the machine, and through whom it is sold."""
+        slug = self.provider.slug
+        owner = seller(listing.provider) if listing.provider else slug
+        return owner, slug if owner != slug else listing.via
+
+    def _identity(self, listing: Listing) -> Identity:
+        owner, via = self._whose(listing)
+        return owner, via, listing.instance, listing.region, listing.tier, listing.price_model
+
+    def _offer(self, listing: Listing, waived: Container[Gate]) -> OfferRecord:
+        gpu, gpu_warnings = self._gpu(listing, waived)
+        if Gate.FIGURES not in waived:
+            _check_memory(listing)
+            _check_links(listing)
+        native, hourly_warnings = _native_per_hour(listing)
+        rate = None if native is None else _rate(native[1], self.rates)
+        owner, via = self._whose(listing)
+        converted = native is not None and native[1] != "USD"
+        return OfferRecord(
+            provider=owner,
+            via=via,
+            instance_type=listing.instance,
+            price_model=listing.price_model,
+            collected_at=self.collected_at or listing.fetched_at,
+            source_url=listing.url,
+            facts=tuple(facts_of(owner, via, listing, gpu, self.collected_at)),
+            region=listing.region,
+            country=listing.country,
+            tier=listing.tier,
+            available=listing.available,
+            gpu_candidates=gpu.candidates if gpu else (),
+            native_amount=native and native[0],
+            native_currency=native and native[1],
+            usd_per_hour=None if native is None or rate is None else round(native[0] * rate.usd, 6),
+            usd_rate=rate.usd if converted and rate else None,
+            usd_rate_date=rate.day if converted and rate else None,
+            price_note=listing.price_note,
+            price_includes=listing.price_includes,
+            minimum_hours=listing.minimum_hours,
+            warnings=(
+                *listing.warnings,
+                *gpu_warnings,
+                *hourly_warnings,
+                *((FIGURES_PASSED,) if Gate.FIGURES in waived else ()),
+            ),
+            where=listing.where,
         )
-    owner = seller(listing.provider) if listing.provider else provider.slug
-    via = provider.slug if owner != provider.slug else listing.via
-    converted = native is not None and native[1] != "USD"
-    return OfferRecord(
-        provider=owner,
-        via=via,
-        instance_type=listing.instance,
-        price_model=listing.price_model,
-        collected_at=collected_at or listing.fetched_at,
-        source_url=listing.url,
-        facts=tuple(_facts(owner, via, listing, gpu, collected_at)),
-        region=listing.region,
-        country=listing.country,
-        tier=listing.tier,
-        available=listing.available,
-        gpu_candidates=gpu.candidates if gpu else (),
-        native_amount=native and native[0],
-        native_currency=native and native[1],
-        usd_per_hour=usd,
-        usd_rate=rate.usd if converted and rate else None,
-        usd_rate_date=rate.day if converted and rate else None,
-        price_note=listing.price_note,
-        price_includes=listing.price_includes,
-        minimum_hours=listing.minimum_hours,
-        warnings=(*listing.warnings, *gpu_warnings, *hourly_warnings),
-    )
+
+    def _gpu(self, listing: Listing, waived: Container[Gate]) -> tuple[Named | None, list[str]]:
+        """The GPU that the words name. Words of our own tables may be unknown without harm."""
+        if listing.gpu is None:
+            return None, []
+        whole = listing.gpu_count is None or listing.gpu_count >= 1
+        memory = gigabytes(*listing.gpu_memory) if listing.gpu_memory and whole else None
+        try:
+            named = identify(listing.gpu, memory, self.provider.slug, self.judgement.gpus)
+        except UnknownGpu as problem:
+            if "gpu" not in listing.evidence and Gate.UNKNOWN_GPU not in waived:
+                raise
+            return None, [str(problem)]
+        return named, [named.note] if named.note else []
+
+    def _priced_well(self, offer: OfferRecord, listing: Listing) -> OfferRecord | Rejected:
+        """Gate: the price is one that such a GPU has, or a person let it through."""
+        if offer.native_amount is None:
+            return offer
+        currency = offer.native_currency if offer.usd_per_hour is None else None
+        amount = offer.native_amount if offer.usd_per_hour is None else offer.usd_per_hour
+        reason = outside_band(amount, currency, _chips(offer), listing.gpu_count)
+        if reason is None:
+            return offer
+        if price_key(offer) in self.judgement.accepted:
+            return replace(offer, warnings=(*offer.warnings, PRICE_PASSED))
+        return doubted(offer, listing, Gate.PRICE_BAND, reason)
 
 
-def _gpu(provider: Provider, listing: Listing) -> tuple[Named | None, list[str]]:
-    """The GPU that the words name. Words of our own tables may be unknown without harm."""
-    if listing.gpu is None:
-        return None, []
-    whole = listing.gpu_count is None or listing.gpu_count >= 1
-    memory = gigabytes(*listing.gpu_memory) if listing.gpu_memory and whole else None
-    try:
-        named = identify(listing.gpu, memory, provider.slug)
-    except UnknownGpu as problem:
-        if "gpu" not in listing.evidence:
-            raise
-        return None, [str(problem)]
-    return named, [named.note] if named.note else []
+PRICE_PASSED = "the price is outside what others ask; a person let it through"
+FIGURES_PASSED = "its figures contradict each other; a person let it through"
 
 
-def _chips(gpu: Named | None) -> set[str]:
-    if gpu is None:
-        return set()
-    return {chip_of(slug) for slug in ((gpu.slug,) if gpu.slug else gpu.candidates)}
+def _chips(offer: OfferRecord) -> set[str]:
+    said = (str(fact.value) for fact in offer.facts if fact.attribute == "gpu" and fact.value)
+    return {chip_of(slug) for slug in (*said, *offer.gpu_candidates)}
 
 
 def _check_memory(listing: Listing) -> None:
@@ -190,7 +257,7 @@ def _check_memory(listing: Listing) -> None:
         return
     counted, printed = count * gigabytes(*each), gigabytes(*total)
     if abs(counted - printed) > printed * TOTAL_TOLERANCE:
-        raise Inconsistent(
+        raise Contradiction(
             f"the total GPU memory, {total[0]} {total[1]}, is not {count} x {each[0]} {each[1]}: "
             "a mixed machine, or a wrong count"
         )
@@ -204,7 +271,7 @@ def _check_links(listing: Listing) -> None:
         return
     counted = Decimal(str(nics)) * Decimal(str(each))
     if abs(counted - Decimal(str(total))) > counted * TOTAL_TOLERANCE:
-        raise Inconsistent(f"{nics} NICs x {each} Gb/s is not {total} Gb/s")
+        raise Contradiction(f"{nics} NICs x {each} Gb/s is not {total} Gb/s")
 
 
 # --- Its price --------------------------------------------------------------------------------
@@ -247,163 +314,3 @@ def _rate(currency: str, rates: Rates) -> Rate | None:
         return Rate(Decimal(1), date.min)
     rate = rates.get(currency)
     return rate if rate is not None and rate.usd > 0 else None
-
-
-# --- Its facts --------------------------------------------------------------------------------
-
-
-def _facts(
-    owner: str,
-    via: str | None,
-    listing: Listing,
-    gpu: Named | None,
-    collected_at: datetime | None,
-) -> Iterator[Fact]:
-    """What the listing says of the type, each with its evidence. An aggregator's is `stated`."""
-    day = (collected_at or listing.fetched_at).date()
-    said: dict[str, tuple[Value, str]] = {}
-    if gpu and gpu.slug:
-        said["gpu"] = gpu.slug, f"printed as {listing.gpu}"
-    if listing.gpu_count is not None:
-        said["gpu_count"] = listing.gpu_count, ""
-    if (memory := _memory(listing, gpu)) is not None:
-        said["gpu_memory_gb"] = memory
-    if listing.vcpus is not None:
-        said["vcpus"] = round(listing.vcpus, 2), ""
-    if listing.ram is not None:
-        said["ram_gb"] = round(gigabytes(*listing.ram), 2), f"{listing.ram[0]} {listing.ram[1]}"
-    said |= {name: (value, "") for name, value in listing.said.items()}
-    usual = Evidence(Basis.STATED if via else Basis.DOCUMENTED, listing.url)
-    for name, (value, note) in said.items():
-        yield _fact(owner, listing, name, _checked(name, value), note, day, usual)
-    if "scale_up" not in said:
-        yield from _measured_links(owner, listing, gpu, day)
-
-
-def _checked(name: str, value: Value) -> Value:
-    """The value in its attribute's own type, or the row is refused."""
-    if value is None:
-        return None
-    try:
-        return ATTRIBUTES[name].read(str(value))
-    except BadFact as problem:
-        raise Inconsistent(f"{name} {problem}") from None
-
-
-def _fact(
-    owner: str, listing: Listing, name: str, value: Value, note: str, day: date, usual: Evidence
-) -> Fact:
-    evidence = listing.evidence.get(name, usual)
-    return Fact(
-        subject=f"{owner}/{listing.instance}",
-        attribute=name,
-        value=value,
-        basis=evidence.basis,
-        source=evidence.source or listing.url,
-        checked=evidence.checked or day,
-        note=evidence.note or note,
-    )
-
-
-def _memory(listing: Listing, gpu: Named | None) -> tuple[Decimal, str] | None:
-    """Of one GPU, or of the slice, in nominal GB, with the printed figure beside it."""
-    count, printed = listing.gpu_count, listing.gpu_memory
-    note = f"printed as {printed[0]} {printed[1]}" if printed else ""
-    if count is not None and count < 1:
-        if printed is not None:
-            return Decimal(round(gigabytes(*printed))), note
-        whole = memory_of(gpu.slug) if gpu and gpu.slug else None
-        return None if whole is None else (round(whole * count, 2), f"{count} of {whole} GB")
-    if gpu and gpu.slug and printed:
-        return Decimal(memory_of(gpu.slug)), note
-    if printed is None:
-        sizes = {memory_of(slug) for slug in gpu.candidates} if gpu else set()
-        return (Decimal(sizes.pop()), "of each that it may be") if len(sizes) == 1 else None
-    gb = gigabytes(*printed)
-    nominal = min(NOMINAL_GB, key=lambda nominal: distance_from_nominal(gb, nominal))
-    near = distance_from_nominal(gb, nominal) < Decimal("0.03")
-    return (Decimal(nominal) if near else round(gb, 1)), note
-
-
-# Memories that cards are sold with. [GB]
-NOMINAL_GB = (
-    4, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 80, 94, 96, 128, 141, 180, 186, 192, 256, 288,
-)  # fmt: skip
-
-# NVLink on the edge of a PCIe card joins two by a bridge (four for H200 NVL): the vendor's cards.
-BRIDGED = {"a100", "a800", "a30", "a40", "h100", "h200", "rtx3090", "rtxa5000", "rtxa6000"}
-BOARD_GPUS = 8
-
-
-def _measured_links(owner: str, listing: Listing, gpu: Named | None, day: date) -> Iterator[Fact]:
-    """NVLink that was measured between the GPUs: by a bridge, or by the switch of a board of 8."""
-    if listing.said.get("measured_pair_gbytes_per_s") is None or gpu is None or not gpu.slug:
-        return
-    form, chip = form_of(gpu.slug), chip_of(gpu.slug)
-    if form in ("pcie", "nvl") and chip in BRIDGED:
-        value, rule = ScaleUp.NVLINK_BRIDGE, "NVLink measured between PCIe cards is a bridge"
-    elif form in ("sxm4", "sxm5", "sxm6") and listing.board_gpus == BOARD_GPUS:
-        value, rule = ScaleUp.NVSWITCH, "NVLink measured on a part of an 8-GPU SXM board"
-    else:
-        return
-    subject = f"{owner}/{listing.instance}"
-    yield Fact(
-        subject, "scale_up", value.value, Basis.DERIVED, f"rule: {rule} ({listing.url})", day
-    )
-
-
-EXPECTED = (Inconsistent, UnknownGpu, UnknownUnit, PriceHeld)
-
-
-# --- All of them ------------------------------------------------------------------------------
-
-
-def _one_an_identity(
-    taken: Sequence[tuple[OfferRecord, Listing]], ignored: Counter[str]
-) -> list[OfferRecord | Rejected]:
-    """Of several rows for one identity the cheapest stands; the order of rows does not matter."""
-    standing: dict[object, tuple[OfferRecord, Listing]] = {}
-    rejected: list[Rejected] = []
-    for offer, listing in taken:
-        other = standing.get(offer.identity)
-        if other is None:
-            standing[offer.identity] = offer, listing
-            continue
-        (cheap, at), (dear, again) = sorted([other, (offer, listing)], key=lambda p: _order(p[0]))
-        if cheap.native_amount == dear.native_amount:
-            ignored["the same offer at the same price again"] += 1
-            warnings = dict.fromkeys((*cheap.warnings, *dear.warnings))
-        else:
-            two = f"two prices for one offer: {_plain(dear)} at {again.where}"
-            reason = f"{two} beside {_plain(cheap)} at {at.where}; the lower stands"
-            rejected.append(Rejected(reason, again.where, _shown(again)))
-            warnings = dict.fromkeys((*cheap.warnings, f"{two} too"))
-        standing[offer.identity] = replace(cheap, warnings=tuple(warnings)), at
-    return [*(offer for offer, _ in standing.values()), *rejected]
-
-
-def _plain(offer: OfferRecord) -> str:
-    return "none" if offer.native_amount is None else plain(offer.native_amount)
-
-
-def _order(offer: OfferRecord) -> tuple[bool, bool, Decimal]:
-    """Priced before unpriced, to be had before rented out, cheap before dear."""
-    return (offer.native_amount is None, not offer.available, offer.native_amount or Decimal(0))
-
-
-def _spot_checked(offers: list[OfferRecord]) -> list[OfferRecord]:
-    """Spot above on demand is kept, and never looks like a saving."""
-    on_demand = {
-        offer.identity[:-1]: offer.native_amount
-        for offer in offers
-        if offer.price_model is PriceModel.ON_DEMAND
-    }
-    return [_warned(offer, on_demand.get(offer.identity[:-1])) for offer in offers]
-
-
-def _warned(offer: OfferRecord, on_demand: Decimal | None) -> OfferRecord:
-    spot = offer.native_amount if offer.price_model is PriceModel.SPOT else None
-    if spot is None or on_demand is None or spot < on_demand:
-        return offer
-    compared = "above" if spot > on_demand else "the same as"
-    return replace(offer, warnings=(*offer.warnings, f"spot is {compared} on demand"))

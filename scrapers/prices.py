@@ -24,26 +24,27 @@ _BY_CHIP = {
 OTHERS = (Decimal("0.01"), Decimal(12))  # cards of the desktop and older ones
 
 
-class PriceHeld(ValueError):
-    """A price that no such GPU has."""
+def outside_band(
+    per_hour: Decimal, currency: str | None, chips: Iterable[str], gpu_count: Decimal | None
+) -> str | None:
+    """Gate: the price of one GPU is within its band; else why not, in a sentence.
 
-
-def check_band(
-    per_hour: Decimal, native: bool, chips: Iterable[str], gpu_count: Decimal | None
-) -> None:
-    """Gate: the price of one GPU is within its band.
-
-    Where only the native amount is known (`native`), or not how many GPUs it buys, the widest
-    band holds, a hundred times as wide for currencies of small units.
+    Where only the native amount is known (in `currency`, not US$), or not how many GPUs it buys,
+    the widest band holds, a hundred times as wide for currencies of small units.
     """
-    low, high = _band(list(chips))
+    chips = sorted(chips)
+    low, high = _band(chips)
     if gpu_count is None:
         low, high, gpu_count = WIDEST[0], WIDEST[1] * 8, Decimal(1)
-    if native:
+    if currency is not None:
         low, high = WIDEST[0], high * 200
     price = per_hour / gpu_count
-    if not low <= price <= high:
-        raise PriceHeld(f"held: {price:.4f} an hour for one GPU is not between {low} and {high}")
+    if low <= price <= high:
+        return None
+    kind = " or ".join(chip.upper() for chip in chips) or "GPU"
+    unit, compared = currency or "US$", "below" if price < low else "above"
+    usual = f"{unit} {low:f} to {high:f}"
+    return f"held: {unit} {price:.4f} an hour for one {kind} is {compared} all prices seen, {usual}"
 
 
 def _band(chips: list[str]) -> tuple[Decimal, Decimal]:

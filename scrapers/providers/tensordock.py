@@ -41,6 +41,7 @@ PROVIDER = Provider(
     refresh=timedelta(hours=2),
     credentials=("TENSORDOCK_API_KEY",),
     home="US",
+    market=True,
 )
 VCPUS, RAM_GB = Decimal(8), Decimal(32)  # a GPU
 DISK_GB = Decimal(100)

@@ -42,6 +42,7 @@ PROVIDER = Provider(
     source=BUNDLES,
     refresh=timedelta(hours=1),
     home="US",
+    market=True,
 )
 LIMIT = 2000
 MOST_PAGES = 1000
