@@ -17,6 +17,7 @@ from functools import cache
 
 from scoring.constants import data_file
 from scoring.fields import FieldError, Fields
+from scoring.units import Value, minimum
 
 SHAPE_FIELDS = (
     "layers",
@@ -36,6 +37,10 @@ SHAPE_FIELDS = (
     "dense_ffn_hidden",
     "shared_ffn_hidden",
     "tied_embeddings",
+    "full_layers",
+    "window",
+    "state_width",
+    "attended",
 )
 
 
@@ -61,6 +66,10 @@ class Transformer:
     kv_width: int = 0  # compressed attention: cached numbers per token and layer
     q_rank: int = 0
     tied_embeddings: bool = False
+    full_layers: int = 0  # whose attention sees the whole context; 0 = all of them
+    window: int = 0  # tokens that attention of the other layers sees
+    state_width: int = 0  # numbers that a sequence keeps in each of them, however long it is
+    attended: int = 0  # tokens that an index picks for each query; 0 = attention sees them all
 
     @property
     def mlp_matrices(self) -> int:
@@ -81,6 +90,17 @@ class Transformer:
     def kv_cached(self) -> int:
         """Numbers that one token leaves in the cache of one layer."""
         return self.kv_width or self.kv_heads * (self.head_dim + self.v_head_dim)
+
+    @property
+    def whole_layers(self) -> int:
+        """Layers whose attention sees the whole context."""
+        return self.full_layers or self.layers
+
+    def cached(self, tokens: Value) -> Value:
+        """Numbers that a sequence of `tokens` keeps in all layers: its cache, and fixed states."""
+        others = self.layers - self.whole_layers
+        seen = self.whole_layers * tokens + others * minimum(tokens, float(self.window))
+        return self.kv_cached * seen + others * self.state_width
 
     @property
     def attention_parameters(self) -> int:
@@ -203,6 +223,10 @@ class Transformer:
             kv_width=s.whole("kv_width", 0, 1_000_000) or 0,
             q_rank=s.whole("q_rank", 0, 1_000_000) or 0,
             tied_embeddings=bool(s.truth("tied_embeddings")),
+            full_layers=s.whole("full_layers", 0, layers) or 0,
+            window=s.whole("window", 0, 100_000_000) or 0,
+            state_width=s.whole("state_width", 0, 100_000_000) or 0,
+            attended=s.whole("attended", 0, 100_000_000) or 0,
         )
 
 
