@@ -85,6 +85,14 @@ _PERIOD = """join lateral (
 _GIVES_WAY = f"""(o.price_note is distinct from '{NO_PRICE_FOUND}' or not exists (
     select from catalog_offer q
     where q.instance_type_id = o.instance_type_id and q.id <> o.id and q.ended_at is null
+      and not q.cross_check
+  ))"""
+
+# An aggregator's offer is listed where its seller was not read directly at the time.
+_OF_THEN = """(not o.cross_check or not exists (
+    select from catalog_offer d join catalog_instancetype s on s.id = d.instance_type_id
+    where s.provider_id = t.provider_id and d.price_model = o.price_model
+      and d.via is null and d.run_id is not null and d.first_seen <= as_of
   ))"""
 
 
@@ -104,7 +112,8 @@ def _view() -> str:
         "usd_per_gpu_hour": "o.usd_per_gpu_hour",
     }
     select = _select(now, prices="").replace("h.", "o.")
-    return f"create view offer_listing as {select}\n  where o.ended_at is null and {_GIVES_WAY};"
+    listed = f"o.ended_at is null and not o.cross_check and {_GIVES_WAY}"
+    return f"create view offer_listing as {select}\n  where {listed};"
 
 
 def _function() -> str:
@@ -116,7 +125,7 @@ def _function() -> str:
     }
     return (
         "create function offer_listing_at(as_of timestamptz) returns setof offer_listing "
-        f"language sql stable as $$ {_select(then, prices=_PERIOD)} $$;"
+        f"language sql stable as $$ {_select(then, prices=_PERIOD)}\n  where {_OF_THEN} $$;"
     )
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from catalog.records import OfferRecord
+from catalog.freshness import LIMITS
+from catalog.records import OfferRecord, PriceModel
 from catalog.staging import CursorWrapper, stage
 from catalog.statements import add_types
 
@@ -112,6 +113,7 @@ def write_offers(
     cursor.execute(_NAME_NEW)
     written += _reprice(cursor, run)
     ended = _end(cursor, lister, run, at) if whole else 0
+    _mark_cross_checks(cursor)
     if new > MANY:
         cursor.execute("analyze catalog_offer, catalog_price")
     return Counts(new, changed, ended, total - new - changed, written + ended)
@@ -245,6 +247,40 @@ def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: dateti
         {"lister": lister, "at": at, "run": run},
     )
     return int(cursor.fetchone()[0])
+
+
+# The direct price wins unless the aggregator has seen the seller so much later: a direct list that
+# is no longer read must not hide what others still see.
+FALLEN_BEHIND = LIMITS[PriceModel.ON_DEMAND].stale
+
+
+def _mark_cross_checks(cursor: CursorWrapper) -> None:
+    """An aggregator fills in sellers that are not read directly; of those that are, it checks.
+
+    By price model, since a direct list may leave out the spot prices that an aggregator has.
+    """
+    _run(cursor, _CROSS_CHECKS, behind=str(FALLEN_BEHIND))
+
+
+_CROSS_CHECKS = """
+with through as materialized (
+    select o.id, o.price_model, o.collected_at, o.cross_check, t.provider_id
+    from catalog_offer o join catalog_instancetype t on t.id = o.instance_type_id
+    where o.via is not null and o.ended_at is null
+      and t.provider_id in (select provider from incoming)
+), direct as materialized (
+    select t.provider_id, o.price_model, max(o.collected_at) as seen
+    from catalog_offer o join catalog_instancetype t on t.id = o.instance_type_id
+    where o.via is null and o.run_id is not null and o.ended_at is null
+      and o.native_amount is not null and t.provider_id in (select provider_id from through)
+    group by 1, 2
+), checked as materialized (
+    select h.id, coalesce(d.seen > h.collected_at - %(behind)s::interval, false) as checks
+    from through h left join direct d using (provider_id, price_model)
+)
+update catalog_offer o set cross_check = c.checks from checked c
+where o.id = c.id and o.cross_check <> c.checks
+"""
 
 
 def adopt(cursor: CursorWrapper, run: UUID) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from catalog.cross_checks import cross_checked
 from catalog.discrepancies import discrepancies
 from catalog.facts import STRENGTH
 from catalog.freshness import FACTS
@@ -54,6 +55,7 @@ def quality() -> dict[str, Any]:
     """DESIGN 7, `quality/`: its keys first; then coverage taken apart, and what is in doubt."""
     by_provider = coverage()
     offers, providers, disputes, quarantined = _counts()
+    cross_checks, apart = cross_checked()
     return {
         "offers": offers,
         "providers": providers,
@@ -67,6 +69,8 @@ def quality() -> dict[str, Any]:
         "by_provider": by_provider,
         "disputes_by_attribute": disputes_by_attribute(),
         "discrepancies": discrepancies(),
+        "cross_checks": cross_checks,
+        "price_discrepancies": apart,
         "oldest_checks": oldest_checks(),
         "facts_past_their_limit": _facts_past_their_limit(),
     }
@@ -150,7 +154,7 @@ def _counts() -> tuple[int, int, int, int]:
             "(select coalesce(sum(cardinality(disputed)), 0) from catalog_instancetype), "
             "(select count(*) from catalog_quarantinedrow) "
             "from catalog_offer o join catalog_instancetype t on t.id = o.instance_type_id "
-            "where o.ended_at is null"
+            "where o.ended_at is null and not o.cross_check"
         )
         offers, providers, disputes, quarantined = cursor.fetchone()
     return int(offers), int(providers), int(disputes), int(quarantined)

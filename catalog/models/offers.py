@@ -22,8 +22,12 @@ class OfferQuerySet(models.QuerySet["Offer"]):
     """Offers."""
 
     def listed(self) -> "OfferQuerySet":
-        """Those that their provider still lists."""
-        return self.filter(ended_at=None)
+        """Those that their provider still lists, and that stand for themselves."""
+        return self.filter(ended_at=None, cross_check=False)
+
+    def cross_checks(self) -> "OfferQuerySet":
+        """Those of an aggregator whose seller is read directly."""
+        return self.filter(ended_at=None, cross_check=True)
 
 
 class Offer(models.Model):
@@ -53,6 +57,8 @@ class Offer(models.Model):
     collected_at = models.DateTimeField()
     source_url = models.CharField(max_length=1000)
     warnings = ArrayField(models.CharField(max_length=400), default=list, blank=True)
+    # Its seller is read directly: it checks those prices, and is not listed beside them.
+    cross_check = models.BooleanField(db_default=False)
     first_seen = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)  # null while listed
     # The run that last listed it; null: a bundled, dated price that no scrape has listed yet.
@@ -93,6 +99,11 @@ class Offer(models.Model):
                 name="offer_cheapest",
             ),
             models.Index(fields=["listed_by"], name="offer_by_lister", include=["ended_at"]),
+            models.Index(
+                fields=["instance_type"],
+                condition=Q(via__isnull=False),
+                name="offer_through_another",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -229,7 +229,7 @@ def test_a_facet_ignores_its_own_filter_and_counts_the_unknown(ask):
 def test_a_seller_and_a_tier_of_one_name_are_two_rows_in_every_count(ask):
     pair = [
         offer("twin", "4", provider="third", via="gold"),
-        offer("twin", "5", provider="third", tier="gold"),
+        offer("twin", None, provider="third", tier="gold", price_note="by quote"),
     ]
     scrape(pair, lister="third")
     answer = ask("provider=third&count=true&facets=gpu")

@@ -20,7 +20,7 @@ KEYS = {
     "offers", "providers", "coverage", "facts_without_source", "disputes", "stale_providers",
     "quarantined", "documented", "spec", "stated", "measured", "derived", "by_provider",
     "provisional", "nvidia_amd", "disputes_by_attribute", "discrepancies", "oldest_checks",
-    "facts_past_their_limit",
+    "facts_past_their_limit", "cross_checks", "price_discrepancies",
 }  # fmt: skip
 
 

@@ -49,6 +49,12 @@ class Command(BaseCommand):
             ledger, measured = found["ledger_value"], found["measured_value"]
             say(f"  {found['subject']} {found['attribute']}: {ledger}, measured {measured}: "
                 f"{found['why']}")  # fmt: skip
+        apart = numbers["price_discrepancies"]
+        say(f"aggregators' prices far from the seller's: {len(apart)} of {numbers['cross_checks']}")
+        for found in apart:
+            say(f"  {found['provider']}/{found['instance_type']} {found['price_model']} "
+                f"{found['region'] or ''} through {found['via']}: {found['usd_per_gpu_hour']}, "
+                f"direct {found['direct_usd_per_gpu_hour']} ({found['percent']:+g} %)")  # fmt: skip
         say(f"interconnect facts past their limit of age: {numbers['facts_past_their_limit']}")
         if oldest := numbers["oldest_checks"]:
             first = oldest[0]
