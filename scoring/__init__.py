@@ -7,7 +7,9 @@ Read it in this order; each module uses only those above it.
     constants     the calibrated constants of constants.toml, typed
     gpus          a GPU: memory and peaks (gpus.toml)
     hardware      a cluster: nodes, domains, fabric (clusters.toml); unknown facts and their reach
-    collectives   what moving bytes costs: base + steps·hop + x + √(ramp·steps·x)
+    algorithms    what moving bytes costs: base + steps·hop + x + √(ramp·steps·x)
+    curves        measured times of collectives (curves.toml), and how they draw the formulas
+    collectives   the choice among algorithms; bus bandwidth
     kernels       what computing costs: flop / (peak · efficiency of the shape)
     transformers  the shape of a model (transformers.toml): parameters, flop of a token
     workload      a job (jobs.toml): what one step does
@@ -22,6 +24,7 @@ Read it in this order; each module uses only those above it.
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
     machines      the machine that a measured row names
+    measured_collectives  rows of collectives as questions to the model
     measured      rows of published measurements as questions to the model
     validation    errors over many rows
     accuracy      those errors, as kept for the answers

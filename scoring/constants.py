@@ -63,6 +63,7 @@ class LinkConstants:
     share_exponent: float = 0.0
     nvls: float = 0.0
     nvls_us: float = 0.0
+    nvls_min_ranks: float = 5.0
 
     @property
     def base_s(self) -> float:
@@ -99,8 +100,16 @@ class Network:
     host_bounce_efficiency: float
     socket_node_gbytes_per_s: float
     ring_hop_factor: float
+    rack_ring_efficiency: float
+    one_shot_us: float
+    one_shot_meeting_us: float
+    one_shot_efficiency: float
     sharp_efficiency: float
     all_to_all_us: float
+    host_launch_us: float
+    slow_host_launch_us: float
+    expert_us: float
+    expert_node_us: float
     all_to_all_efficiency: float
     send_recv_efficiency: float
     send_recv_us: float

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from scoring.constants import SOFTWARE
 from scoring.fields import FieldError
@@ -12,6 +13,31 @@ from scoring.hardware import Cluster
 
 class CannotPredict(Exception):
     """Why a row has no prediction; one short reason, so that reasons can be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A value in the row's own metric, whether it is a rate, and what it rests on."""
+
+    value: float
+    is_rate: bool
+    assumed: bool  # something that the row leaves open was taken for granted
+    kind: str
+    curve: bool = False  # drawn by a measured curve of curves.toml
+
+
+def pairs_of(row: Mapping[str, str]) -> dict[str, str]:
+    """What the column `extra` says as key=value."""
+    pairs = (part.partition("=") for part in row.get("extra", "").split(";"))
+    return {key.strip(): value.strip() for key, _, value in pairs if value}
+
+
+def leading(text: str | None) -> float | None:
+    """The leading number, of bytes where a binary unit follows: "4GiB"."""
+    found = re.match(r"([0-9.]+)\s*([KMG]?)", text or "")
+    if not found:
+        return None
+    return float(found[1]) * {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}[found[2]]
 
 
 def number(row: Mapping[str, str], column: str) -> float | None:
@@ -79,7 +105,8 @@ def machine(row: Mapping[str, str]) -> Cluster:
     part = gpus()[slug]
     pair = "pair" in (row.get("gpu_model", "") + row.get("intra_link", "")).lower()
     if pair:
-        given |= {"scale_up": "nvlink_bridge", "scale_up_domain_gpus": 2, "pcie_p2p": "yes"}
+        bridged = {"scale_up": "nvlink_bridge", "scale_up_domain_gpus": 2, "pcie_p2p": "yes"}
+        given |= bridged if node > 1 else {"scale_up": "none"}
     elif part.scale_up in ("pcie", "nvlink_bridge", "none"):
         given["scale_up"] = "pcie" if node > 1 else "none"
     else:

@@ -8,9 +8,8 @@ framework's habit) stands in and the prediction says that it was assumed.
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from scoring.collectives import KINDS, bus_bytes_per_s, collective_time, group
 from scoring.constants import SOFTWARE
 from scoring.decode import (
     decode_memory,
@@ -20,12 +19,21 @@ from scoring.decode import (
 )
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, divisors
-from scoring.machines import CannotPredict, machine, number, software_of_row
+from scoring.machines import (
+    CannotPredict,
+    Prediction,
+    leading,
+    machine,
+    number,
+    pairs_of,
+    software_of_row,
+)
+from scoring.measured_collectives import predict_collective
 from scoring.memory import training_memory
 from scoring.search import fastest_layouts
 from scoring.training import training_step
 from scoring.transformers import Transformer, known_shape, shape
-from scoring.units import GIGA, TERA
+from scoring.units import TERA
 from scoring.workload import Job
 
 RAN_ANYWAY = 1.15
@@ -33,16 +41,6 @@ USUAL_CHUNKS = 6  # of a stage; MLPerf's GPT-3 runs that say so have 4, 6 or 8
 BERT_FILL = 0.5
 BERT_MASKED = 0.15
 RATES = ("tokens/s/GPU", "samples/s", "TFLOP/s/GPU", "MFU%")
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """A value in the row's own metric, whether it is a rate, and whether something was assumed."""
-
-    value: float
-    is_rate: bool
-    assumed: bool
-    kind: str
 
 
 def predict(row: Mapping[str, str]) -> Prediction:
@@ -55,7 +53,7 @@ def predict(row: Mapping[str, str]) -> Prediction:
     FieldError
         For a column that holds what it cannot.
     """
-    kinds = {"train": _train, "infer": _infer, "nccl": _nccl}
+    kinds = {"train": _train, "infer": _infer, "nccl": predict_collective}
     kind = row.get("kind", "")
     if kind not in kinds:
         raise CannotPredict("kind is not train, infer or nccl")
@@ -247,7 +245,7 @@ def _training_layout(
 
 
 def _infer(row: Mapping[str, str]) -> Prediction:
-    extra = _extra(row)
+    extra = pairs_of(row)
     if extra.get("mode") == "disagg":
         raise CannotPredict("disaggregated serving without its pools")
     metric = row["metric_name"]
@@ -260,14 +258,14 @@ def _infer(row: Mapping[str, str]) -> Prediction:
     batch = (
         1.0
         if "batch 1" in metric
-        else _first(extra.get("concurrency")) or number(row, "global_batch")
+        else leading(extra.get("concurrency")) or number(row, "global_batch")
     )
     if not batch:
         raise CannotPredict("batch not stated")
     tp, pp = number(row, "tp") or 1.0, number(row, "pp") or 1.0
     ep = number(row, "ep") or 1.0
     dp = max(count / (tp * pp), 1.0)
-    outputs = _first(extra.get("osl")) or 0.0
+    outputs = leading(extra.get("osl")) or 0.0
     context = (number(row, "seq_len") or 1024.0) + 0.5 * outputs
     job = Job(
         name="row",
@@ -293,29 +291,6 @@ def _infer(row: Mapping[str, str]) -> Prediction:
     return Prediction(value, is_rate=True, assumed=True, kind="infer")
 
 
-def _nccl(row: Mapping[str, str]) -> Prediction:
-    name = row.get("model_name", "").split(" (")[0]
-    kind = {"alltoall": "all_to_all"}.get(name, name)
-    metric = row["metric_name"]
-    if kind == "custom_all_reduce":
-        raise CannotPredict("one-shot all-reduce: in a graph or eager is not stated")
-    if kind not in KINDS or metric != "busbw_GB/s":
-        raise CannotPredict(f"{row.get('model_name')} in {metric} is not modelled")
-    size = _first(_extra(row).get("bytes"))
-    count = int(number(row, "num_gpus") or 0)
-    if not size or not count:
-        raise CannotPredict("message size or GPU count not stated")
-    per_node = int(number(row, "gpus_per_node") or 8)
-    link = row.get("inter_link", "")
-    if count > per_node and "not stated" in link:
-        raise CannotPredict("fabric between nodes not stated")
-    cluster = machine(row)
-    g = group(cluster, float(count), alone=True)
-    time = float(collective_time(cluster, kind, size, g))
-    value = bus_bytes_per_s(kind, size, count, time) / GIGA
-    return Prediction(value, is_rate=True, assumed=False, kind=f"nccl {kind}")
-
-
 # ------------------------------------------------------------------ columns
 
 
@@ -324,19 +299,6 @@ def measured_value(row: Mapping[str, str]) -> float:
     if value is None or value <= 0:
         raise CannotPredict("no measured value")
     return value
-
-
-def _extra(row: Mapping[str, str]) -> dict[str, str]:
-    pairs = (part.partition("=") for part in row.get("extra", "").split(";"))
-    return {key.strip(): value.strip() for key, _, value in pairs if value}
-
-
-def _first(text: str | None) -> float | None:
-    """The leading number, of bytes where a binary unit follows: "4GiB"."""
-    found = re.match(r"([0-9.]+)\s*([KMG]?)", text or "")
-    if not found:
-        return None
-    return float(found[1]) * {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}[found[2]]
 
 
 def _shape(row: Mapping[str, str]) -> Transformer:

@@ -75,3 +75,13 @@ def greatest_common_divisor(a: Value, b: int) -> Value:
     if isinstance(a, np.ndarray):
         return np.gcd(a.astype(np.int64), b).astype(np.float64)
     return float(math.gcd(int(a), b))
+
+
+def floor(a: Value) -> Value:
+    """The largest whole number that is not more."""
+    return np.floor(a) if isinstance(a, np.ndarray) else float(math.floor(a))
+
+
+def exp(a: Value) -> Value:
+    """e to the power of a value."""
+    return np.exp(a) if isinstance(a, np.ndarray) else math.exp(a)

@@ -91,10 +91,11 @@ def test_the_nvl72_moves_the_cliff_from_8_to_72():
     hgx, rack = cluster("dgx-b200-ndr"), cluster("gb200-nvl72")
     assert bus(hgx, 8) > 1.5 * bus(hgx, 32)
     assert bus(rack, 8) < 1.5 * bus(rack, 72)
-    assert bus(rack, 72) > 1.2 * bus(rack, 144)
+    assert bus(rack, 72) > bus(rack, 144) > 0.85 * bus(rack, 72)  # two racks lose a few per cent
+    assert bus(rack, 72) > 1.4 * bus(rack, 288)
     wide = Layout(tp=32.0)
     inside, across = (training_step(where, LLAMA70B, wide) for where in (rack, hgx))
-    assert inside.exposed_tp < 0.6 * across.exposed_tp
+    assert inside.exposed_tp < 0.7 * across.exposed_tp
 
 
 def test_sockets_instead_of_gpudirect_rdma_collapse_it():

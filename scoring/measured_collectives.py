@@ -1,0 +1,150 @@
+"""Measured rows of collectives as questions to the model: which one, how large, how timed."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from scoring.algorithms import expert_exchange
+from scoring.collectives import (
+    ALGORITHMS,
+    KINDS,
+    bus_bytes_per_s,
+    bus_factor,
+    collective_time,
+    group,
+)
+from scoring.constants import NETWORK
+from scoring.curves import correction
+from scoring.hardware import Cluster
+from scoring.machines import CannotPredict, Prediction, leading, machine, number, pairs_of
+from scoring.units import GIGA, MICRO
+
+# A row's words for a collective → ours; those that need no translation are KINDS.
+SPELLINGS = {"alltoall": "all_to_all", "ep_all_to_all dispatch+combine": "expert_exchange"}
+FORCED_RING = r"\(ring\)|NVLS_ENABLE=0|algo=ring\b"
+COPIES = ("host_to_device", "device_to_host", "p2p copy unidirectional")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One measured collective: what was asked, and how its time was taken."""
+
+    kind: str
+    size: float  # as nccl-tests counts it [B]
+    ranks: float
+    algorithm: str | None  # set by the tester; None where the library chose
+    timed: str  # device, launched (each call waits for the host), called (host and device in turn)
+
+    def seconds(self, cluster: Cluster) -> float:
+        """The model's time of it. [s]"""
+        g = group(cluster, self.ranks, alone=True)
+        if self.algorithm:
+            time = float(ALGORITHMS[self.kind][self.algorithm](cluster, self.size, g))
+        else:
+            time = float(collective_time(cluster, self.kind, self.size, g))
+        launch = host_launch_s(cluster)
+        return {"device": time, "launched": max(time, launch), "called": time + launch}[self.timed]
+
+    def rests_on_curve(self, cluster: Cluster) -> bool:
+        """True where a measured curve drew the prediction."""
+        g = group(cluster, self.ranks, alone=True)
+        drawn = float(correction(cluster, self.kind, self.size, g)) != 1.0
+        return drawn and self.algorithm is None
+
+
+def host_launch_s(cluster: Cluster) -> float:
+    """What the host takes to launch one operation: older hosts and Grace take twice as long. [s]"""
+    slow = cluster.gpu.pcie_generation < 5 or "-superchip-" in cluster.gpu.slug
+    return (NETWORK.slow_host_launch_us if slow else NETWORK.host_launch_us) * MICRO
+
+
+def predict_collective(row: Mapping[str, str]) -> Prediction:
+    """The model's value for a row of collectives, in the row's own metric.
+
+    Raises
+    ------
+    CannotPredict
+        With the reason.
+    """
+    name, metric = row.get("model_name", "").split(" (")[0], row["metric_name"]
+    if name in COPIES and metric == "GB/s":
+        return _copy(row, name)
+    cluster = _machine(row)
+    if SPELLINGS.get(name) == "expert_exchange":
+        return _experts(row, cluster)
+    asked = question(row)
+    took = asked.seconds(cluster)
+    kind = f"nccl {asked.kind}"
+    curve = asked.rests_on_curve(cluster)
+    if metric == "latency_us":
+        return Prediction(took / MICRO, is_rate=False, assumed=False, kind=kind, curve=curve)
+    if metric != "busbw_GB/s":
+        raise CannotPredict(f"metric {metric} is not modelled")
+    rate = bus_bytes_per_s(asked.kind, asked.size, asked.ranks, took) / GIGA
+    return Prediction(rate, is_rate=True, assumed=False, kind=kind, curve=curve)
+
+
+def question(row: Mapping[str, str]) -> Question:
+    """What a row asks of a collective.
+
+    Raises
+    ------
+    CannotPredict
+        Where it names no collective of ours, or no size.
+    """
+    full, extra = row.get("model_name", ""), row.get("extra", "")
+    name = full.split(" (")[0]
+    kind = SPELLINGS.get(name, name)
+    if kind not in KINDS:
+        raise CannotPredict(f"{full} in {row['metric_name']} is not modelled")
+    said = re.search(r"([0-9.]+) GB message", extra)
+    size = float(said[1]) * GIGA if said else leading(pairs_of(row).get("bytes"))
+    count = int(number(row, "num_gpus") or 0)
+    if not size or not count:
+        raise CannotPredict("message size or GPU count not stated")
+    ring = re.search(FORCED_RING, f"{full} {extra}", re.IGNORECASE)
+    framework = row.get("framework", "")
+    timed = "launched" if "eager" in framework else "device"
+    if "all_reduce_bench" in framework:
+        timed = "called"
+    return Question(kind, size, float(count), "ring" if ring else None, timed)
+
+
+def measured_seconds(row: Mapping[str, str], asked: Question) -> float:
+    """The time that a row reports. [s]"""
+    value = number(row, "metric_value") or 0.0
+    if row["metric_name"] == "latency_us":
+        return value * MICRO
+    return float(bus_factor(asked.kind, asked.ranks)) * asked.size / (value * GIGA)
+
+
+def _machine(row: Mapping[str, str]) -> Cluster:
+    count = int(number(row, "num_gpus") or 0)
+    cluster = machine(row)
+    link = row.get("inter_link", "")
+    unsaid = "not stated" in link or not (link or number(row, "inter_gbps_per_gpu"))
+    if count > cluster.near_gpus and unsaid:
+        raise CannotPredict("fabric between nodes not stated")
+    bounced = re.search(r"no GDR|without GDR", row.get("extra", ""))
+    return replace(cluster, gpudirect=False) if bounced else cluster
+
+
+def _copy(row: Mapping[str, str], name: str) -> Prediction:
+    """A copy between a GPU and its host, or between two GPUs of one domain."""
+    cluster = machine(row)
+    peers = cluster.pair_bytes_per_s * NETWORK.send_recv_efficiency
+    rate = peers if name.startswith("p2p") else cluster.pcie_bytes_per_s
+    if not rate:
+        raise CannotPredict("no direct link between the two GPUs")
+    return Prediction(rate / GIGA, is_rate=True, assumed=False, kind=f"nccl {name}")
+
+
+def _experts(row: Mapping[str, str], cluster: Cluster) -> Prediction:
+    """Dispatch and combine of a mixture's tokens."""
+    tokens = leading(pairs_of(row).get("tokens_per_rank"))
+    hidden, topk = number(row, "hidden"), number(row, "topk")
+    if not (tokens and hidden and topk) or row["metric_name"] != "latency_us":
+        raise CannotPredict("tokens, hidden size or experts of a token not stated")
+    g = group(cluster, float(int(number(row, "num_gpus") or 0)), alone=True)
+    took = float(expert_exchange(cluster, tokens, hidden, topk, g))
+    return Prediction(took / MICRO, is_rate=False, assumed=False, kind="nccl expert_exchange")
