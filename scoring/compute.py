@@ -70,10 +70,12 @@ def layer_time(cluster: Cluster, job: Job, layout: Layout) -> LayerTime:
         + c.elementwise_backward * passes
         + 2.0 * gaps
     )
-    selective = attention if kernel == "none" else c.selective_passes * passes
     whole = forward - (
         last_product_time(cluster, job, layout, tokens, precision) if software.early_stop else 0.0
     )
+    selective = attention if kernel == "none" else c.selective_passes * passes
+    if software.selective_layers:
+        selective = software.selective_layers * whole
     again = where(layout.recompute >= 2, whole, where(layout.recompute >= 1, selective, 0.0))
     m = software.multiplier * host_bound(job, layout, forward + backward)
     return LayerTime(m * forward, m * backward, m * again, m * attention)

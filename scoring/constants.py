@@ -151,7 +151,9 @@ class Software:
     sequence_parallel: bool
     gradient_bytes: float
     pp_overlap: float
+    ep_overlap: float = 0.0
     families: tuple[str, ...] = ()  # of GPUs that it was written for; all where none is named
+    selective_layers: float = 0.0  # share of layers that selective recompute repeats; 0: of none
     recompute: str = "selective"  # where a run does not say: or full, or block by block
     interleaves: bool = False  # a run that does not say how deep has several chunks a stage
     frozen_bytes: float = 1.0  # least of a frozen weight: held as it is multiplied, or wider

@@ -204,7 +204,9 @@ def _training_layout(
     if share < 1:  # MLPerf counts dp without cp in some submissions
         dp, cp = float(job.global_batch or 1), count / (tp * pp * (job.global_batch or 1))
         share = 1.0
-    sizes = (1.0, 2.0, 4.0, 8.0) if micro is None else (float(micro),)
+    # Recipes of pipelines keep micro-batches small, to fill the pipeline.
+    open_sizes = (1.0,) if pp > 1 else (1.0, 2.0, 4.0, 8.0)
+    sizes = open_sizes if micro is None else (float(micro),)
     word = job.recompute
     levels = _recompute_levels(job) if word is None else (float(RECOMPUTE.index(word)),)
     chunks: tuple[float, ...] = (stated["vp"] or 1.0,)

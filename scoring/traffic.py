@@ -59,7 +59,9 @@ def tensor_parallel(
     return 0.0, None
 
 
-def expert_parallel(cluster: Cluster, job: Job, layout: Layout) -> tuple[Value, Traffic | None]:
+def expert_parallel(
+    cluster: Cluster, job: Job, layout: Layout, software: Software
+) -> tuple[Value, Traffic | None]:
     """Exposed expert dispatch and combine, averaged over layers, one micro-batch. [s]
 
     T · topk · h · 2 bytes to the experts and back, forward and backward: four all-to-alls. Copies
@@ -77,6 +79,7 @@ def expert_parallel(cluster: Cluster, job: Job, layout: Layout) -> tuple[Value, 
     time = where(g.ranks > 1, cost, 0.0)
     imbalance = job.expert_imbalance or TRAINING.expert_imbalance
     passes = where(layout.recompute >= 2, 6.0, 4.0)
+    passes = (1.0 - software.ep_overlap) * passes
     shown = passes * imbalance * time * (model.moe_layers / model.layers)
     return shown, Traffic("expert dispatch", "all_to_all", size, g, time, shown)
 

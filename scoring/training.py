@@ -85,7 +85,7 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
     layer = layer_time(cluster, job, layout)
     logits = logits_time(cluster, job, layout)
     tensor, tensor_traffic = tensor_parallel(cluster, job, layout, software)
-    expert, expert_traffic = expert_parallel(cluster, job, layout)
+    expert, expert_traffic = expert_parallel(cluster, job, layout, software)
     context, context_traffic = context_parallel(cluster, job, layout, layer)
     shown = tensor + expert + context  # per layer and micro-batch
 

@@ -127,3 +127,19 @@ def test_where_launches_do_not_queue_small_micro_batches_cost_more():
     rest = 2 * one - two - wait  # edges of short products, and gaps of kernels in a graph
     assert wait > 0.007
     assert 0 < rest < 0.1 * wait
+
+
+def test_software_that_overlaps_the_exchange_of_experts_shows_less_of_it():
+    where, layout = cluster("gb200-nvl72"), Layout(dp=64.0, ep=8.0, zero_stage=1.0)
+    before, after = (
+        training_step(where, replace(MIXTRAL, software=name), layout).exposed_ep
+        for name in ("megatron", "megatron-2026")
+    )
+    shown = 1.0 - SOFTWARE["megatron-2026"].ep_overlap
+    assert after == pytest.approx(shown * before)
+
+
+def test_selective_recompute_of_every_second_layer_costs_half_of_full():
+    where, task = cluster("selene-a100"), replace(GPT3, software="torchtitan")
+    none, half, full = (layer_time(where, task, Layout(recompute=r)).total for r in (0.0, 1.0, 2.0))
+    assert half - none == pytest.approx((full - none) / 2)
