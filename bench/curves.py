@@ -9,16 +9,20 @@ without a graph, all_reduce_bench.py) add its launch to every call, so only thei
 taken, where it no longer counts.
 """
 
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import median
+from unittest.mock import patch
 
-from bench.accuracy import MEASURED, Row
-from scoring.curves import links_of
+import numpy as np
+
+from bench.accuracy import MEASURED, Row, errors
+from scoring import curves
 from scoring.fields import FieldError
 from scoring.machines import CannotPredict, machine
-from scoring.measured_collectives import measured_seconds, question
+from scoring.measured_collectives import measured_seconds, predict_collective, question
 from scoring.validation import read_rows
 
 OUT = Path(__file__).resolve().parents[1] / "scoring" / "curves.toml"
@@ -44,12 +48,70 @@ Curves = dict[tuple[str, float], Points]  # by collective and ranks
 
 
 def main() -> None:
-    """Write the file, and say what is in it."""
+    """Write the file, and say how far curves are off on what they have not seen."""
     if not MEASURED.exists():
         raise SystemExit(f"{MEASURED.name} is not beside this checkout: nothing to distil")
-    curves = distilled(row for _, row in read_rows(MEASURED / "nccl.csv"))
-    OUT.write_text(as_toml(curves))
-    print(f"{sum(map(len, curves.values()))} curves of {len(curves)} kinds of link")
+    rows = [row for _, row in read_rows(MEASURED / "nccl.csv")]
+    found = distilled(rows)
+    OUT.write_text(as_toml(found))
+    print(f"{sum(map(len, found.values()))} curves of {len(found)} kinds of link")
+    for what, key in LEFT_OUT.items():
+        print(f"  {what:58s} {_words(errors_left_out(drawn(rows), key))}")
+
+
+def drawn(rows: Iterable[Row]) -> list[Row]:
+    """The rows whose prediction rests on a curve."""
+    found = []
+    for row in rows:
+        try:
+            if predict_collective(row).curve:
+                found.append(row)
+        except (CannotPredict, FieldError):
+            continue
+    return found
+
+
+# What is left out of the curves to predict a row: every row that has this in common with it.
+LEFT_OUT: dict[str, Callable[[Row], object]] = {
+    "in sample": lambda _: None,
+    "its message size left out, of its link and collective": lambda row: (
+        row["model_name"],
+        question(row).size,
+    ),
+    "its GPU left out (H200 by H100's curves, L40S by formula)": lambda row: row["gpu_model"],
+    "its GPU, collective and rank count left out": lambda row: (
+        row["gpu_model"],
+        row["model_name"],
+        row["num_gpus"],
+    ),
+    "its collective and rank count left out, of every GPU": lambda row: (
+        row["model_name"],
+        row["num_gpus"],
+    ),
+    "no curve at all: the formulas": lambda _: True,
+}
+
+
+def errors_left_out(rows: list[Row], key: Callable[[Row], object]) -> list[float]:
+    """ln(predicted / measured) of each row's time by the curves of rows that differ in `key`."""
+    groups: dict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    found = []
+    for left_out, part in groups.items():
+        rest = rows if left_out is None else [r for r in rows if key(r) != left_out]
+        grids = curves.grids_of(tomllib.loads(as_toml(distilled(rest))).get("machine", ()))
+        with patch.object(curves, "_grids", lambda grids=grids: grids):
+            found += errors(part)
+    return found
+
+
+def _words(found: list[float]) -> str:
+    sizes = np.abs(found)
+    return (
+        f"n {len(found)}  median {np.median(sizes):6.1%}  p90 {np.quantile(sizes, 0.9):6.1%}  "
+        f"worst {max(found, key=abs):+.2f}"
+    )
 
 
 def distilled(rows: Iterable[Row]) -> dict[tuple[str, str], Curves]:
@@ -65,27 +127,28 @@ def distilled(rows: Iterable[Row]) -> dict[tuple[str, str], Curves]:
             continue
         if short and any(tool in row["framework"] for tool in FROM_THE_HOST):
             continue
-        inside, across = links_of(where)
+        inside, across = curves.links_of(where)
         link = inside if asked.ranks <= where.domain_gpus else across
         if link in SAMPLES:
             points = found[link].setdefault((asked.kind, asked.ranks), defaultdict(list))
             points[asked.size].append((measured_seconds(row, asked), row["source_repo_or_doc"]))
-    return {
-        link: {key: points for key, points in curves.items() if len(points) >= FEWEST_SIZES}
-        for link, curves in sorted(found.items())
+    enough = {
+        link: {key: points for key, points in mine.items() if len(points) >= FEWEST_SIZES}
+        for link, mine in sorted(found.items())
     }
+    return {link: mine for link, mine in enough.items() if mine}
 
 
 def as_toml(found: dict[tuple[str, str], Curves]) -> str:
     """The file."""
-    return HEAD + "".join(line for link, curves in found.items() for line in _machine(link, curves))
+    return HEAD + "".join(line for link, mine in found.items() for line in _machine(link, mine))
 
 
-def _machine(link: tuple[str, str], curves: Curves) -> Iterator[str]:
+def _machine(link: tuple[str, str], mine: Curves) -> Iterator[str]:
     fields = {**SAMPLES[link], "scale_up": link[0], "fabric": "none"}
     said = ", ".join(f"{name} = {_value(value)}" for name, value in fields.items())
     yield f'\n[[machine]]\nlink = "{link[1]}"\ncluster = {{ {said} }}\n'
-    for (kind, ranks), points in sorted(curves.items()):
+    for (kind, ranks), points in sorted(mine.items()):
         sizes = sorted(points)
         times = [1e6 * median(seconds for seconds, _ in points[size]) for size in sizes]
         whose = sorted({source for size in sizes for _, source in points[size]})

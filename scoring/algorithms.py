@@ -24,6 +24,7 @@ from functools import reduce
 from scoring.constants import NETWORK
 from scoring.hardware import Cluster
 from scoring.units import (
+    GIGA,
     MICRO,
     Truth,
     Value,
@@ -322,11 +323,13 @@ def expert_exchange(cluster: Cluster, tokens: Value, hidden: Value, topk: Value,
 
     A token goes once to each node that has one of its topk experts, over the fabric, and once to
     each such rank, inside: of M places expect M(1 − (1 − 1/M)^topk), less its own. `tokens` and
-    `hidden` are of one rank; each way takes a floor and the slower of the two levels.
+    `hidden` are of one rank; each way takes a floor and the slower of the two levels, where inside
+    a node the SMs that copy may be slower than the links.
     """
     nic = max(cluster.nic_effective_bytes_per_s, 1.0)
     inside = Group(g.near, g.fast, g.near, 1.0)
-    inner_rate = NETWORK.all_to_all_efficiency * ring_rate(cluster, inside)
+    links = NETWORK.all_to_all_efficiency * ring_rate(cluster, inside)
+    inner_rate = minimum(links, NETWORK.expert_copy_gbytes_per_s * GIGA)
     remote = g.domains * (1.0 - (1.0 - 1.0 / g.domains) ** topk) * (1.0 - 1.0 / g.domains)
     ranks = g.ranks * (1.0 - (1.0 - 1.0 / g.ranks) ** topk) * (1.0 - 1.0 / g.near)
     element = tokens * hidden

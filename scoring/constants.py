@@ -110,6 +110,7 @@ class Network:
     slow_host_launch_us: float
     expert_us: float
     expert_node_us: float
+    expert_copy_gbytes_per_s: float
     all_to_all_efficiency: float
     send_recv_efficiency: float
     send_recv_us: float

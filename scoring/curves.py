@@ -8,8 +8,9 @@ such links, at its own rates: what differs from the measured one differs by the 
 """
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from scoring.units import Value, exp, floor, log2, maximum, minimum, where
 
 SMALLEST, LARGEST = 14, 34  # log₂ bytes of the grid: 16 kB to 16 GB
 FEWEST, MOST = 1, 7  # log₂ ranks: 2 to 128
+# The same ring run backwards: either stands for a rank count that was measured of the other alone.
+MIRRORS = {"all_gather": "reduce_scatter", "reduce_scatter": "all_gather"}
 COLUMNS, ROWS = LARGEST - SMALLEST + 1, MOST - FEWEST + 1
 
 
@@ -50,13 +53,19 @@ class Grid:
         return self.numbers[int(place)]
 
 
+Grids = dict[tuple[str, str, str], Grid]
+
+
 def correction(cluster: Cluster, kind: str, size: Value, g: Group) -> Value:
     """Measured over formula for a group on links that were measured; 1 on all others. [1]
 
     Inside a scale-up domain, or inside a node across its PCIe tree; never across the fabric.
     """
     ratio: Value = 1.0
-    for inside, grid in _grids_of(links_of(cluster), kind):
+    for inside, link in zip((True, False), links_of(cluster), strict=True):
+        grid = _grids().get((*link, kind))
+        if grid is None:
+            continue
         here = (g.ranks > 1) & (g.domains <= 1)
         here = here & ((g.fast == g.ranks) if inside else (g.fast < g.ranks))
         if here.any() if isinstance(here, np.ndarray) else here:
@@ -70,33 +79,28 @@ def links_of(cluster: Cluster) -> tuple[tuple[str, str], tuple[str, str]]:
     return (cluster.scale_up, cluster.link_name), (cluster.scale_up, across)
 
 
-@lru_cache(maxsize=256)
-def _grids_of(
-    links: tuple[tuple[str, str], tuple[str, str]], kind: str
-) -> tuple[tuple[bool, Grid], ...]:
-    """The grids for the inside of a domain and for the rest of a node, as far as there are any."""
-    named = (
-        (inside, _grids().get((*link, kind)))
-        for inside, link in ((True, links[0]), (False, links[1]))
-    )
-    return tuple((inside, grid) for inside, grid in named if grid is not None)
-
-
 @cache
-def _grids() -> dict[tuple[str, str, str], Grid]:
-    """Every grid of curves.toml, by form of scale-up, link and collective."""
+def _grids() -> Grids:
+    return grids_of(data_file("curves.toml")["machine"])
+
+
+def grids_of(machines: Iterable[Mapping[str, Any]]) -> Grids:
+    """The grids of some tables of curves.toml, by form of scale-up, link and collective."""
     grids = {}
-    for machine in data_file("curves.toml")["machine"]:
+    for machine in machines:
         cluster = Cluster.from_fields(machine["cluster"])
         curves: dict[str, dict[float, list[float]]] = defaultdict(dict)
         for curve in machine["curve"]:
             curves[curve["kind"]][float(curve["ranks"])] = _ratios(cluster, curve)
+        for kind, other in MIRRORS.items():
+            if other in curves:
+                curves[kind] = {**curves[other], **curves[kind]}
         for kind, by_ranks in curves.items():
             grids[cluster.scale_up, machine["link"], kind] = _grid(by_ranks)
     return grids
 
 
-def _ratios(cluster: Cluster, curve: dict[str, Any]) -> list[float]:
+def _ratios(cluster: Cluster, curve: Mapping[str, Any]) -> list[float]:
     """ln(measured / formula) of one curve at the powers of two of the grid."""
     sizes, times = np.array(curve["bytes"], dtype=float), np.array(curve["us"]) * 1e-6
     g = group(cluster, float(curve["ranks"]), alone=True)

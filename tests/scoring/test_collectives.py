@@ -1,13 +1,16 @@
 """What moving bytes costs: values by hand, limits that must hold, and the figures of the field."""
 
 from dataclasses import replace
+from math import log, log2
 
+import numpy as np
 import pytest
 
-from scoring.algorithms import ring_all_gather, ring_all_reduce
+from scoring.algorithms import expert_exchange, ring_all_gather, ring_all_reduce
 from scoring.collectives import (
     ALGORITHMS,
     KINDS,
+    Group,
     bus_bytes_per_s,
     bus_factor,
     collective_time,
@@ -15,8 +18,11 @@ from scoring.collectives import (
     group,
     legal_times,
 )
-from scoring.hardware import cluster, clusters
+from scoring.constants import data_file
+from scoring.curves import correction
+from scoring.hardware import Cluster, cluster, clusters
 
+SIZES = 2.0 ** np.arange(10, 36, 0.5)
 SELENE, H100 = cluster("selene-a100"), cluster("dgx-h100-ndr")
 
 
@@ -150,3 +156,102 @@ def test_groups_that_straddle_nodes_have_fewer_sure_lanes():
     assert (group(H100, 16.0, 8.0).near, group(H100, 16.0, 8.0).domains) == (1.0, 16.0)
     # 16 ranks in a rack of 72 stay inside it
     assert group(cluster("gb200-nvl72"), 16.0).domains == 1.0
+
+
+# ------------------------------------------------------------------ measured curves
+
+
+def measured():
+    """Every point of curves.toml: a machine of its kind, collective, ranks, bytes, seconds."""
+    for machine in data_file("curves.toml")["machine"]:
+        where = Cluster.from_fields(machine["cluster"])
+        for curve in machine["curve"]:
+            for size, us in zip(curve["bytes"], curve["us"], strict=True):
+                yield where, curve["kind"], float(curve["ranks"]), float(size), us * 1e-6
+
+
+def test_a_curve_is_met_at_its_points():
+    off = {}
+    for where, kind, ranks, size, seconds in measured():
+        g = group(where, ranks, alone=True)
+        on_the_grid = size == 2 ** round(log2(size)) and ranks == 2 ** round(log2(ranks))
+        off[on_the_grid] = max(
+            off.get(on_the_grid, 0.0), abs(log(collective_time(where, kind, size, g) / seconds))
+        )
+    assert off[True] < 1e-9
+    assert off[False] < 0.08  # 72 ranks and sizes between powers of two lie between grid lines
+
+
+def test_a_curve_is_of_a_kind_of_link_and_not_of_a_product():
+    h200 = Cluster.from_fields({"gpu": "h200-sxm5-141gb", "gpu_count": 8, "fabric": "none"})
+    g = group(H100, 8.0)
+    assert collective_time(h200, "all_reduce", 2e6, g) == collective_time(
+        H100, "all_reduce", 2e6, g
+    )
+    renamed = replace(H100, name="elsewhere", gpu=h200.gpu)
+    assert correction(renamed, "all_to_all", 2e6, g) == correction(H100, "all_to_all", 2e6, g) != 1
+
+
+def test_half_the_bandwidth_halves_a_long_measured_message():
+    thin = replace(H100, scale_up_bytes_per_s=H100.scale_up_bytes_per_s / 2)
+    g = group(H100, 4.0)
+    ratio = collective_time(thin, "all_gather", 1.6e10, g) / collective_time(
+        H100, "all_gather", 1.6e10, g
+    )
+    assert ratio == pytest.approx(2.0, rel=0.03)
+
+
+def test_curves_end_where_the_fabric_begins():
+    two_nodes = group(H100, 16.0)
+    assert correction(H100, "all_reduce", 1e8, two_nodes) == 1.0
+    assert correction(cluster("mi300x-8"), "all_reduce", 1e8, group(H100, 8.0)) == 1.0
+
+
+def test_longer_measured_messages_take_longer():
+    for where in [Cluster.from_fields(m["cluster"]) for m in data_file("curves.toml")["machine"]]:
+        for kind in KINDS:
+            for ranks in (2.0, 3.0, 4.0, 6.0, 8.0):
+                g = group(where, ranks, alone=True)
+                times = collective_time(where, kind, SIZES, columns(g))
+                assert (np.diff(times) > -0.13 * times[1:]).all(), (where.gpu.slug, kind, ranks)
+
+
+def columns(g):
+    """The same group for every size."""
+    return Group(*(np.full(len(SIZES), value) for value in (g.ranks, g.fast, g.near, g.domains)))
+
+
+@pytest.mark.parametrize("slug", clusters())
+def test_a_column_of_groups_equals_each_of_them(slug):
+    where = cluster(slug)
+    for kind in KINDS:
+        for ranks in (1.0, 2.0, 3.0, 8.0, 72.0, 144.0, 512.0):
+            g = group(where, ranks, alone=True)
+            column = collective_time(where, kind, SIZES, columns(g))
+            one_by_one = [float(collective_time(where, kind, size, g)) for size in SIZES]
+            assert column == pytest.approx(one_by_one, rel=1e-12), (kind, ranks)
+
+
+def test_serving_kernels_beat_nccl_on_short_messages_only():
+    g = group(H100, 8.0)
+
+    def gain(size):
+        return collective_time(H100, "all_reduce", size, g) / collective_time(
+            H100, "custom_all_reduce", size, g
+        )
+
+    assert gain(16e3) > 2 > 1.2 > gain(1e9)
+
+
+def test_a_reduce_is_a_broadcast_run_backwards():
+    for ranks in (2.0, 8.0, 64.0):
+        g = group(H100, ranks)
+        assert collective_time(H100, "reduce", 1e8, g) == collective_time(H100, "broadcast", 1e8, g)
+
+
+def test_tokens_of_a_mixture_cross_the_fabric_once_a_node():
+    # 4,096 tokens of 7,168 with 8 experts each: DeepEP measured 2.6 ms over 2 nodes of H100 and
+    # 5.5 ms over 4 (aiconfigurator@095f58a51)
+    for ranks, ms in ((16.0, 2.63), (32.0, 5.49)):
+        took = expert_exchange(H100, 4096.0, 7168.0, 8.0, group(H100, ranks))
+        assert took * 1e3 == pytest.approx(ms, rel=0.12)
