@@ -95,6 +95,20 @@ def _text(text: str) -> str:
     return text
 
 
+SOFTWARE = ("drivers", "NCCL plugin", "MPI", "image")
+
+
+def _software(text: str) -> str:
+    """What is stated of each part of the software: "drivers: yes; MPI: no"; in that order."""
+    said = [part.partition(": ") for part in text.split("; ")]
+    names = [name for name, _, _ in said]
+    if names != [name for name in SOFTWARE if name in names]:
+        raise BadFact(f"{text[:40]!r} is not of {', '.join(SOFTWARE)}, once each and in this order")
+    for _, _, word in said:
+        _one_of(Support)(word)
+    return text
+
+
 def _attributes(*given: Attribute) -> Mapping[str, Attribute]:
     return {attribute.name: attribute for attribute in given}
 
@@ -139,7 +153,7 @@ ATTRIBUTES = _attributes(
     Attribute(
         "max_gpus_on_one_fabric", "GPUs", _whole("1", "10000000"), "Largest cluster", "between"
     ),
-    Attribute("software_support", "", _text, "Software that is stated", "between"),
+    Attribute("software_support", "", _software, "Software that is stated", "between"),
     # the front end: never the fabric
     Attribute("frontend_gbits_per_s", "Gb/s", _number("0.01", "3200"), "Front end", "frontend"),
     Attribute("frontend_burst_gbits_per_s", "Gb/s", _number("0.01", "3200"), "Up to", "frontend"),

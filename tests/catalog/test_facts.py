@@ -55,6 +55,11 @@ def test_an_empty_value_says_where_was_looked(file):
         ({"value": "fast"}, "'fast' is not a number"),
         ({"attribute": "fabric", "unit": "", "value": "ib"}, "'ib' is none of infiniband"),
         ({"attribute": "fabric_nics", "unit": "NICs", "value": "1.5"}, "is not a whole number"),
+        (
+            {"attribute": "software_support", "unit": "", "value": "MPI: yes; drivers: yes"},
+            "is not of drivers, NCCL plugin, MPI, image, once each and in this order",
+        ),
+        ({"attribute": "software_support", "unit": "", "value": "MPI: maybe"}, "'maybe' is none"),
         ({"checked": "yesterday"}, "checked: 'yesterday' is not a date"),
         ({"note": "a,b"}, "has 10 fields, not 9"),
     ],
