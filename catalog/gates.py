@@ -1,29 +1,70 @@
-"""What stops a whole list at the door: too empty, too different, or older than what is published.
+"""What stops a list, or a price of it, at the door: beside what is published, it cannot be right.
 
-A held list keeps its payload and waits for a person: `manage.py scrape SLUG --approve RUN`.
+A whole list waits for a person when it is too empty, too full or too different:
+`manage.py scrape SLUG --approve RUN`, or the admin. One price that jumps waits for the next list:
+if that says the same the price is real, and if a person accepts it, sooner; until then the last
+good price stands, with its age. Rows that are wrong in themselves never come here: see
+`scrapers.normalise` and `scrapers.list_gates`.
 """
 
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from catalog.judgement import price_key
+from catalog.ledger import plain
+from catalog.records import Gate, OfferRecord, Rejected
 from catalog.staging import CursorWrapper
 
 LOST_PERCENT = 30  # of the offers that the provider lists; exactly so many may go
 MOVED_PERCENT = 20  # of its prices may move by more than MOVE_PERCENT
 MOVE_PERCENT = 50
-FLOOD = 5  # times as many as are listed
-FEW = 10  # fewer listed offers than this are no measure of a flood
+FLOOD = 5  # times as many as are listed, and
+MORE = 10  # more than so many in addition: of two offers, ten are no flood
+# A price that is more than so many times the last one, or so small a part of it, is a jump. A
+# price per GPU where one per node was is 8; a cut of half is not. Spot prices move by more.
+JUMP = 2
+SPOT_JUMP = 4
+SAME_PERCENT = 20  # so near to a price that was held, the next list confirms it
 
 
-def held(cursor: CursorWrapper, lister: str, *, whole: bool = True) -> str | None:
-    """Why the rows staged in `incoming` must not be published as they are, in one sentence.
+def compare(cursor: CursorWrapper, lister: str) -> None:
+    """Each offer that `lister` has listed, beside the row of `incoming` that continues it."""
+    cursor.execute("drop table if exists pg_temp.beside")
+    cursor.execute(_BESIDE, {"lister": lister})
+
+
+# Only offers that a scrape has listed are a measure: bundled, dated ones may cover more or less.
+_BESIDE = """
+create temporary table beside on commit drop as
+select o.id as offer_id, o.native_amount as last_amount, o.native_currency as last_currency,
+    o.collected_at as last_seen, i.n, i.native_amount, i.native_currency, i.price_model,
+    i.collected_at
+from catalog_offer o
+join catalog_instancetype t on t.id = o.instance_type_id
+left join incoming i on i.provider = t.provider_id and i.name = t.name
+    and i.via = coalesce(o.via, '') and i.region = coalesce(o.region, '')
+    and i.tier = coalesce(o.tier, '') and i.price_model = o.price_model
+where o.listed_by_id = %(lister)s and o.ended_at is null and o.run_id is not null
+"""
+
+
+# --- A whole list -----------------------------------------------------------------------------
+
+
+def held(cursor: CursorWrapper, *, whole: bool = True) -> str | None:
+    """Why the staged rows must not be published as they are, in one sentence; after `compare`.
 
     Of a list that is not `whole`, what is missing is no loss.
     """
-    cursor.execute(_AGAINST_LISTED, {"lister": lister, "move": MOVE_PERCENT})
+    cursor.execute(_COUNTED, {"move": MOVE_PERCENT})
     incoming, listed, lost, priced, moved = cursor.fetchone()
     if not incoming:
         return "The list is empty."
     if whole and 100 * lost > LOST_PERCENT * listed:
         return f"{lost} of {listed} listed offers are gone, more than {LOST_PERCENT} %."
-    if listed >= FEW and incoming > FLOOD * listed:
+    if listed and incoming > max(FLOOD * listed, listed + MORE):
         return f"{incoming} offers came where {listed} are listed, more than {FLOOD} times."
     if 100 * moved > MOVED_PERCENT * priced:
         return (
@@ -33,23 +74,93 @@ def held(cursor: CursorWrapper, lister: str, *, whole: bool = True) -> str | Non
     return None
 
 
-# Only offers that a scrape has listed are a measure: bundled, dated ones may cover more or less.
-_AGAINST_LISTED = """
-with listed as (
-    select o.native_amount, o.native_currency, i.n, i.native_amount as now_amount,
-           i.native_currency as now_currency
-    from catalog_offer o
-    join catalog_instancetype t on t.id = o.instance_type_id
-    left join incoming i on i.provider = t.provider_id and i.name = t.name
-        and i.via = coalesce(o.via, '') and i.region = coalesce(o.region, '')
-        and i.tier = coalesce(o.tier, '') and i.price_model = o.price_model
-    where o.listed_by_id = %(lister)s and o.ended_at is null and o.run_id is not null
-), priced as (
-    select abs(now_amount - native_amount) * 100 > %(move)s * native_amount
-           or now_currency <> native_currency as moved
-    from listed where native_amount is not null and now_amount is not null
+_COUNTED = """
+with priced as (
+    select abs(native_amount - last_amount) * 100 > %(move)s * last_amount
+           or native_currency <> last_currency as moved
+    from beside where last_amount is not null and native_amount is not null
 )
 select (select count(*) from incoming), count(*), count(*) filter (where n is null),
        (select count(*) from priced), (select count(*) from priced where moved)
-from listed
+from beside
 """
+
+
+# --- One price --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A price that waits: the row that brings it, and the offer whose last good price stands."""
+
+    offer_id: int
+    record: OfferRecord
+    rejected: Rejected
+
+
+def take_jumps(
+    cursor: CursorWrapper,
+    lister: str,
+    offers: Sequence[OfferRecord],
+    accepted: Container[str],
+    *,
+    replay: bool,
+) -> list[Jump]:
+    """Take out of `incoming` each price that jumps and is not confirmed; after `compare`.
+
+    Parameters
+    ----------
+    offers
+        In the order of `incoming`.
+    accepted
+        Keys of prices that a person let through.
+    replay
+        The payload of the last good price is read again: what differs now is no jump, but mended.
+    """
+    limits = {"jump": JUMP, "spot": SPOT_JUMP, "same": SAME_PERCENT}
+    cursor.execute(_JUMPS, limits | {"lister": lister, "replay": replay})
+    jumps = [
+        Jump(offer_id, offers[n], _doubted(offers[n], amount, currency, seen))
+        for n, offer_id, amount, currency, seen in cursor.fetchall()
+        if price_key(offers[n]) not in accepted
+    ]
+    numbers = {id(offer): n for n, offer in enumerate(offers)}
+    cursor.execute(
+        "delete from incoming where n = any(%s)", [[numbers[id(jump.record)] for jump in jumps]]
+    )
+    return jumps
+
+
+_JUMPS = """
+select b.n, b.offer_id, b.last_amount, b.last_currency, b.last_seen
+from beside b
+where b.native_amount is not null and b.last_amount is not null
+  and b.last_seen <= b.collected_at and not (%(replay)s and b.last_seen = b.collected_at)
+  and (b.native_currency <> b.last_currency
+    or greatest(b.native_amount, b.last_amount) > least(b.native_amount, b.last_amount)
+       * case when b.price_model = 'spot' then %(spot)s else %(jump)s end)
+  and not exists (
+    select from catalog_quarantinedrow q
+    where q.offer_id = b.offer_id and q.gate = 'price_jump'
+      and q.native_currency = b.native_currency
+      and abs(q.native_amount - b.native_amount) * 100 <= %(same)s * q.native_amount
+      and q.collected_at < b.collected_at and q.collected_at >= b.last_seen
+      and not exists (select from catalog_ruling r where r.provider_id = %(lister)s
+        and r.key = q.key and r.verdict = 'rejected'))
+order by b.n
+"""
+
+
+def _doubted(offer: OfferRecord, last: Decimal, currency: str, seen: datetime) -> Rejected:
+    now = offer.native_amount or Decimal(0)
+    times = max(now, last) / min(now, last)
+    compared = f"{times:.1f} times {'the' if now > last else 'below the'}"
+    if currency != offer.native_currency:
+        compared = "in another currency than the"
+    reason = (
+        f"held: {offer.native_currency} {plain(now)} an hour is {compared} {currency} "
+        f"{plain(last)} of {seen:%Y-%m-%d %H:%M} UTC, which stands until the next list says the "
+        "same or a person accepts it"
+    )
+    key = price_key(offer)
+    return Rejected(reason, offer.where, "", Gate.PRICE_JUMP, key, plain(now), offer.identity)

@@ -6,8 +6,8 @@ catalog of before. What is not published (held, superseded) leaves no trace but 
 it could not read, and its payload.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +15,8 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from catalog import fabrics, gates
+from catalog import fabrics, gates, payloads, rulings
+from catalog.judgement import row_key
 from catalog.models import (
     CatalogVersion,
     Gpu,
@@ -61,12 +62,18 @@ def publish(
     with transaction.atomic(), connection.cursor() as cursor:
         _own(cursor, run, epoch, RunState.HELD if approved else RunState.RUNNING)
         _lock_catalog(cursor)
-        _account(run, normalised, sieved)
-        stage_offers(cursor, sieved.offers)
+        offers = stage_offers(cursor, sieved.offers)
+        gates.compare(cursor, run.provider_id)
         whole = not normalised.partial
         state, reason = _verdict(cursor, run, approved=approved, whole=whole)
+        jumps: list[gates.Jump] = []
+        if state is RunState.PUBLISHED and not approved:
+            let_through = rulings.accepted(run.provider_id)
+            replay = run.replay_of_id is not None
+            jumps = gates.take_jumps(cursor, run.provider_id, offers, let_through, replay=replay)
+        _account(run, normalised, sieved, jumps)
         if state is RunState.PUBLISHED:
-            state = _write(cursor, run, sieved.offers, whole=whole)
+            state = _write(cursor, run, sieved, jumps, whole=whole)
             reason = "" if whole else f"Nothing was ended: {normalised.partial}."
         finish(run, state, reason)
     return run
@@ -90,41 +97,68 @@ def _lock_catalog(cursor: CursorWrapper) -> None:
     cursor.execute("select version from catalog_catalogversion where id = 1 for update")
 
 
-def _account(run: ScrapeRun, normalised: Normalised, sieved: Sieved) -> None:
+def _account(
+    run: ScrapeRun, normalised: Normalised, sieved: Sieved, jumps: Sequence[gates.Jump]
+) -> None:
     """Each row that came is accepted, quarantined with its reason, or ignored by name."""
-    run.accepted = len(sieved.offers)
-    run.quarantined = len(sieved.rejected)
+    run.accepted = len(sieved.offers) - len(jumps)
+    run.quarantined = len(sieved.rejected) + len(jumps)
     run.ignored = normalised.ignored.total()
     run.rows_in = run.accepted + run.quarantined + run.ignored
     run.quarantine.all().delete()  # of the time when it was held
-    payloads = list(run.documents.values_list("payload_id", "url"))
-    QuarantinedRow.objects.bulk_create(
-        QuarantinedRow(
-            run=run,
-            reason=row.reason[:1000],
-            where=row.where[:400],
-            row=row.row[:4000].replace("\x00", ""),
-            payload_id=_payload_of(row, payloads),
-        )
-        for row in sieved.rejected
+    documents = list(run.documents.values_list("payload_id", "url"))
+    rows = [_quarantined(run, row, _payload_of(row.where, documents)) for row in sieved.rejected]
+    rows += _jumped(run, jumps, documents)
+    QuarantinedRow.objects.bulk_create(rows)
+
+
+def _quarantined(run: ScrapeRun, row: Rejected, payload: str | None) -> QuarantinedRow:
+    return QuarantinedRow(
+        run=run,
+        gate=row.gate.value,
+        reason=row.reason[:1000],
+        where=row.where[:400],
+        row=row.row[:4000].replace("\x00", ""),
+        payload_id=payload,
+        key=row.key or row_key(row.gate, row.reason, row.row),
+        about=row.about[:200].replace("\x00", ""),
     )
 
 
-def _payload_of(row: Rejected, payloads: Sequence[tuple[str, str]]) -> str | None:
+def _jumped(
+    run: ScrapeRun, jumps: Sequence[gates.Jump], documents: Sequence[tuple[str, str]]
+) -> Iterator[QuarantinedRow]:
+    """Prices that wait for the next list to confirm them, each with its offer and its raw row."""
+    found = payloads.rows_at(run, [(j.record.source_url, j.record.where) for j in jumps])
+    for jump, text in zip(jumps, found, strict=True):
+        row = _quarantined(
+            run, replace(jump.rejected, row=text), _payload_of(jump.record.source_url, documents)
+        )
+        row.offer_id, row.collected_at = jump.offer_id, jump.record.collected_at
+        row.native_amount = jump.record.native_amount
+        row.native_currency = jump.record.native_currency
+        yield row
+
+
+def _payload_of(where: str, documents: Sequence[tuple[str, str]]) -> str | None:
     """The payload that a row came from: the one there is, or the one whose address it names."""
-    if len(payloads) == 1:
-        return payloads[0][0]
-    return next((sha for sha, url in payloads if url and url in row.where), None)
+    if len(documents) == 1:
+        return documents[0][0]
+    return next((sha for sha, url in documents if url and url in where), None)
 
 
 def _verdict(
     cursor: CursorWrapper, run: ScrapeRun, *, approved: bool, whole: bool
 ) -> tuple[RunState, str]:
-    published = Provider.objects.get(pk=run.provider_id).published_run
-    if published and _time(published) > _time(run):
-        when = f"{_time(published):%Y-%m-%d %H:%M} UTC"
+    newer = ScrapeRun.objects.filter(
+        provider=run.provider_id,
+        state__in=[RunState.PUBLISHED, RunState.UNCHANGED],
+        collected_at__gt=_time(run),
+    ).order_by("-collected_at")
+    if (newest := newer.first()) is not None:
+        when = f"{_time(newest):%Y-%m-%d %H:%M} UTC"
         return RunState.SUPERSEDED, f"A newer list, of {when}, is published."
-    reason = None if approved else gates.held(cursor, run.provider_id, whole=whole)
+    reason = None if approved else gates.held(cursor, whole=whole)
     return (RunState.HELD, reason) if reason else (RunState.PUBLISHED, "")
 
 
@@ -133,11 +167,19 @@ def _time(run: ScrapeRun) -> datetime:
 
 
 def _write(
-    cursor: CursorWrapper, run: ScrapeRun, offers: list[OfferRecord], *, whole: bool
+    cursor: CursorWrapper,
+    run: ScrapeRun,
+    sieved: Sieved,
+    jumps: Sequence[gates.Jump],
+    *,
+    whole: bool,
 ) -> RunState:
-    said = [fact for offer in offers for fact in offer.facts]
+    said = [fact for offer in sieved.offers for fact in offer.facts]
     respecified = _learn(cursor, {run.provider_id: said}, run.pk)
-    counts = write_offers(cursor, run.provider_id, run.pk, _time(run), whole=whole)
+    kept = [jump.record.identity for jump in jumps]
+    kept += [row.identity for row in sieved.rejected if row.identity]
+    at = _time(run)
+    counts = write_offers(cursor, run.provider_id, run.pk, at, whole=whole, kept=kept)
     reprice_types(cursor, respecified)
     _count(run, counts)
     provider = Provider.objects.filter(pk=run.provider_id)

@@ -14,6 +14,7 @@ from catalog.ledger import plain
 from catalog.records import Gate, Identity, OfferRecord
 
 Words = Mapping[tuple[str, str], str]
+DOUBTS = frozenset(Gate) - {Gate.UNREADABLE, Gate.UNFIT}  # that a person may let through
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID
 
 from catalog.freshness import LIMITS
-from catalog.records import OfferRecord, PriceModel
+from catalog.records import Identity, OfferRecord, PriceModel
 from catalog.staging import CursorWrapper, stage
 from catalog.statements import add_types
 
@@ -44,6 +44,10 @@ INCOMING = {
     "gpu_candidates": "text[]",
 }
 
+IDENTITY = {name: INCOMING[name] for name in (
+    "provider", "via", "name", "region", "tier", "price_model",
+)}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -56,10 +60,14 @@ class Counts:
     written: int = 0  # rows of offers and prices that were touched at all
 
 
-def stage_offers(cursor: CursorWrapper, offers: Iterable[OfferRecord]) -> None:
-    """The offers in `incoming`, unknown parts of their identity as empty text, in key order."""
+def stage_offers(cursor: CursorWrapper, offers: Iterable[OfferRecord]) -> list[OfferRecord]:
+    """The offers in `incoming`, unknown parts of their identity as empty text, in key order.
+
+    Answers them in that order: `n` of `incoming` is their place in it.
+    """
     ordered = sorted(offers, key=lambda o: tuple(part or "" for part in o.identity))
     stage(cursor, "incoming", INCOMING, _rows(ordered))
+    return ordered
 
 
 def _rows(offers: Iterable[OfferRecord]) -> Iterator[tuple[object, ...]]:
@@ -97,10 +105,12 @@ def write_offers(
     at: datetime,
     *,
     whole: bool = True,
+    kept: Iterable[Identity] = (),
 ) -> Counts:
     """Make the incoming rows what `lister` lists. With neither run nor lister: the bundled list.
 
-    Of a list that is not whole, what is missing has not ended.
+    Of a list that is not whole, what is missing has not ended; nor have those that are `kept`: a
+    row of theirs is there, and a gate doubts it.
     """
     cursor.execute(_MATCHED)
     _candidates(cursor)
@@ -112,6 +122,7 @@ def write_offers(
     written = _run(cursor, _UPSERT, run=run, lister=lister)
     cursor.execute(_NAME_NEW)
     written += _reprice(cursor, run)
+    stage(cursor, "kept", IDENTITY, (tuple(part or "" for part in each) for each in kept))
     ended = _end(cursor, lister, run, at) if whole else 0
     _mark_cross_checks(cursor)
     if new > MANY:
@@ -226,18 +237,26 @@ from repriced r where open_id is null or not corrects order by offer_id
 """
 
 
+_KEPT = """o.instance_type_id = t.id and coalesce(o.via, '') = k.via
+  and coalesce(o.region, '') = k.region and coalesce(o.tier, '') = k.tier
+  and o.price_model = k.price_model"""
+
+
 def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: datetime) -> int:
     """Offers that are listed no more: ended, not deleted, and their open period closed.
 
     A scrape ends what scrapes have listed; the bundled list, what only it has listed. So a live
     list that covers less than the bundled one leaves the rest standing, with its date. Nor does an
-    offer end whose type stands in a row that could not be read: that row may be the offer.
+    offer end that is `kept`, or whose type stands in a row that could not be read: that row may be
+    the offer.
     """
     whose = "o.listed_by_id = %(lister)s and o.run_id is not null" if run else "o.run_id is null"
     cursor.execute(
         "with gone as (update catalog_offer o set ended_at = %(at)s "
         f"where o.ended_at is null and {whose} "
         "and not exists (select from matched m where m.offer_id = o.id) "
+        "and not exists (select from kept k join catalog_instancetype t "
+        f"on t.provider_id = k.provider and t.name = k.name where {_KEPT}) "
         "and not exists (select from catalog_quarantinedrow q join catalog_instancetype t "
         "on position(t.name in q.row) > 0 "
         "where q.run_id = %(run)s and t.id = o.instance_type_id) returning o.id), "

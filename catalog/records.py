@@ -82,10 +82,7 @@ class PriceModel(StrEnum):
 
 
 class Gate(StrEnum):
-    """Which gate refused a row: those before UNREADABLE doubt it, and a person may let it through.
-
-    The last two refuse what is no offer, or none that a table takes: nobody can publish it.
-    """
+    """Which gate refused a row; the last two, what is no offer or none that a table takes."""
 
     PRICE_BAND = "price_band"
     PRICE_JUMP = "price_jump"

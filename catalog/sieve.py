@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 
-from catalog.records import Fact, Normalised, OfferRecord, Rejected
+from catalog.records import Fact, Gate, Normalised, OfferRecord, Rejected
 from catalog.statements import unfit
 
 _LONGEST = {
@@ -39,7 +39,8 @@ def sieve(normalised: Normalised) -> Sieved:
         reason = "the same offer stands in the list twice" if offer.identity in seen else None
         if reason := reason or refusal(offer, complaint):
             place = "|".join(str(part or "") for part in offer.identity)
-            sieved.rejected.append(Rejected(reason, offer.source_url, place))
+            where = offer.where or offer.source_url
+            sieved.rejected.append(Rejected(reason, where, place, Gate.UNFIT))
         else:
             seen.add(offer.identity)
             sieved.offers.append(offer)

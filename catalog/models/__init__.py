@@ -2,18 +2,23 @@
 
 Read in this order: `providers` (who rents, where, in which currency), `hardware` (what is known of
 a GPU, an instance type, a fabric), `offers` (what can be rented, at which price, since when),
-`runs` (how it came in), `workloads` (what is estimated of it).
+`runs` (how it came in), `rulings` (what people decided of it), `workloads` (what is estimated).
 """
 
 from catalog.models.hardware import Fabric, Fact, Gpu, InstanceType
 from catalog.models.offers import CatalogVersion, Offer, Price
 from catalog.models.providers import Country, Provider, Rate, RateReading, ReadingState, Region
+from catalog.models.rulings import Alias, AliasKind, Errand, ErrandKind, Ruling, Verdict
 from catalog.models.runs import Lease, QuarantinedRow, RawPayload, RunPayload, RunState, ScrapeRun
 from catalog.models.workloads import Estimate, Workload
 
 __all__ = [
+    "Alias",
+    "AliasKind",
     "CatalogVersion",
     "Country",
+    "Errand",
+    "ErrandKind",
     "Estimate",
     "Fabric",
     "Fact",
@@ -29,8 +34,10 @@ __all__ = [
     "RawPayload",
     "ReadingState",
     "Region",
+    "Ruling",
     "RunPayload",
     "RunState",
     "ScrapeRun",
+    "Verdict",
     "Workload",
 ]

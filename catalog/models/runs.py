@@ -9,11 +9,13 @@ the database's clock.
 import uuid
 from enum import StrEnum
 
+from django.apps import apps
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from catalog.models.providers import Provider
 from catalog.models.rules import one_of
+from catalog.records import Gate
 
 
 class RunState(StrEnum):
@@ -23,6 +25,7 @@ class RunState(StrEnum):
     PUBLISHED = "published"
     UNCHANGED = "unchanged"  # it read what was already published: nothing was written
     HELD = "held"  # a gate asks a person to look: `scrape --approve RUN`
+    REJECTED = "rejected"  # held, and a person refused it
     FAILED = "failed"
     SUPERSEDED = "superseded"  # something newer is published, or another worker took over
 
@@ -70,6 +73,9 @@ class ScrapeRun(models.Model):
     offers_unchanged = models.IntegerField(default=0)
     reason = models.CharField(max_length=1000, blank=True)
     approved_at = models.DateTimeField(null=True)  # a held run that a person let through
+    decided_by = models.CharField(max_length=150, blank=True)  # who let it through, or refused it
+    # The run whose payload it reads again: that of the fetch, or of the file.
+    replay_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="replays")
     payloads = models.ManyToManyField(RawPayload, through="catalog.RunPayload", related_name="runs")
 
     class Meta:
@@ -111,14 +117,41 @@ class RunPayload(models.Model):
         return f"{self.position}: {self.url}"
 
 
+class QuarantineQuerySet(models.QuerySet["QuarantinedRow"]):
+    """Rows that were not accepted."""
+
+    def open(self) -> "QuarantineQuerySet":
+        """What still asks for a person: in the newest list of its provider, and never ruled on."""
+        read = ("published", "unchanged", "held")
+        runs = ScrapeRun.objects.filter(provider=OuterRef("run__provider"), state__in=read)
+        newest = runs.exclude(collected_at=None).order_by("-collected_at", "-started_at")
+        rulings = apps.get_model("catalog", "Ruling").objects.filter(
+            provider=OuterRef("run__provider"), key=OuterRef("key")
+        )
+        return self.filter(~Exists(rulings), run=Subquery(newest.values("pk")[:1]))
+
+
 class QuarantinedRow(models.Model):
-    """A row that was not accepted: why, where in which payload, and the row itself."""
+    """A row that was not accepted: which gate, why, where in which payload, and the row itself."""
 
     run = models.ForeignKey(ScrapeRun, models.CASCADE, related_name="quarantine")
+    gate = models.CharField(max_length=16, default=Gate.UNREADABLE.value)
     reason = models.CharField(max_length=1000)
     where = models.CharField(max_length=400)
     row = models.TextField(blank=True)
     payload = models.ForeignKey(RawPayload, models.SET_NULL, null=True, related_name="+")
+    key = models.CharField(max_length=32, default="")  # that a ruling goes by: catalog.judgement
+    about = models.CharField(max_length=200, blank=True)  # the words or the amount in doubt
+    # A price that jumped, beside the offer that keeps the last good one.
+    offer = models.ForeignKey("catalog.Offer", models.CASCADE, null=True, related_name="+")
+    native_amount = models.DecimalField(max_digits=20, decimal_places=8, null=True)
+    native_currency = models.CharField(max_length=3, null=True)
+    collected_at = models.DateTimeField(null=True)
+
+    objects = QuarantineQuerySet.as_manager()
+
+    class Meta:
+        constraints = [one_of("quarantined_row", "gate", Gate)]
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
