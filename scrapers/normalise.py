@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 
+from catalog.consistency import contradictions
 from catalog.judgement import NOTHING, Judgement, doubt_key, price_key
 from catalog.records import (
+    Fact,
     Gate,
     Identity,
     Normalised,
@@ -176,12 +178,13 @@ class _Desk:
 
     def _offer(self, listing: Listing, waived: Container[Gate]) -> OfferRecord:
         gpu, gpu_warnings = self._gpu(listing, waived)
+        owner, via = self._whose(listing)
+        facts = tuple(facts_of(owner, via, listing, gpu, self.collected_at))
         if Gate.FIGURES not in waived:
             _check_memory(listing)
-            _check_links(listing)
+            _check_equations(facts)
         native, hourly_warnings = _native_per_hour(listing)
         rate = None if native is None else _rate(native[1], self.rates)
-        owner, via = self._whose(listing)
         converted = native is not None and native[1] != "USD"
         return OfferRecord(
             provider=owner,
@@ -190,7 +193,7 @@ class _Desk:
             price_model=listing.price_model,
             collected_at=self.collected_at or listing.fetched_at,
             source_url=listing.url,
-            facts=tuple(facts_of(owner, via, listing, gpu, self.collected_at)),
+            facts=facts,
             region=listing.region,
             country=listing.country,
             tier=listing.tier,
@@ -263,15 +266,10 @@ def _check_memory(listing: Listing) -> None:
         )
 
 
-def _check_links(listing: Listing) -> None:
-    """Gate: NICs × rate = the instance's total."""
-    names = ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
-    nics, each, total = (listing.said.get(name) for name in names)
-    if nics is None or each is None or total is None:
-        return
-    counted = Decimal(str(nics)) * Decimal(str(each))
-    if abs(counted - Decimal(str(total))) > counted * TOTAL_TOLERANCE:
-        raise Contradiction(f"{nics} NICs x {each} Gb/s is not {total} Gb/s")
+def _check_equations(facts: Sequence[Fact]) -> None:
+    """Gate: what the listing says satisfies the equations that hold of every machine."""
+    for _, sentence in contradictions(facts):
+        raise Contradiction(sentence)
 
 
 # --- Its price --------------------------------------------------------------------------------

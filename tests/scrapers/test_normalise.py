@@ -248,7 +248,13 @@ def test_count_times_memory_is_the_total():
 def test_nics_times_rate_is_the_total():
     good = {"fabric_nics": 8, "fabric_gbits_per_s_per_nic": 400, "fabric_gbits_per_s": 3200}
     assert settled(listing(said=good)).offers
-    assert "8 NICs x 400 Gb/s is not 400" in refused(said=good | {"fabric_gbits_per_s": 400})
+    assert "8 × 400 Gb/s is 3200 Gb/s, not 400" in refused(said=good | {"fabric_gbits_per_s": 400})
+
+
+def test_a_rate_printed_both_ways_is_refused_by_what_one_gpu_has():
+    board = {"scale_up": "nvswitch", "scale_up_gbytes_per_s": 900}
+    said = refused(gpu="H100 80GB SXM5", said=board)
+    assert "has 450 GB/s one way, not 900 GB/s (that is both ways)" in said
 
 
 @pytest.mark.parametrize(
