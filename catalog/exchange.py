@@ -33,6 +33,21 @@ class Sheet:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The day of the newest rates, and why the last reading brought none, if so."""
+
+    day: date | None
+    why: str
+
+
+def standing() -> Standing:
+    """What the providers page says of the rates."""
+    last = RateReading.objects.order_by("-begun_at", "-id").first()
+    why = last.reason if last and last.state not in GOOD else ""
+    return Standing(Rate.objects.aggregate(day=Max("day"))["day"], why)
+
+
 def is_due() -> bool:
     """Whether the rates should be read now, by the database's clock."""
     with connection.cursor() as cursor:

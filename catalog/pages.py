@@ -16,7 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
-from catalog import freshness, presets, wording
+from catalog import exchange, freshness, presets, wording
 from catalog import offers as listing
 from catalog.filters import OfferQuery, Rows, parse
 from catalog.models import Provider
@@ -194,6 +194,7 @@ def providers(request: HttpRequest) -> HttpResponse:
         "unpriced": freshness.UNPRICED,
         "facts_days": freshness.FACTS.days,
         "missed": freshness.MISSED_INTERVALS,
+        "rates": exchange.standing(),
         "quality": known,
         "fields": [
             (name, share, known["documented"][name], known["derived"][name])

@@ -1,6 +1,6 @@
 """Where the catalog comes from, provider by provider: how fresh, how complete, what was refused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from catalog.freshness import MISSED_INTERVALS
-from catalog.models import InstanceType, Lease, Offer, Provider, ScrapeRun
+from catalog.models import InstanceType, Lease, Offer, Provider, RunState, ScrapeRun
 
 # What decides whether a cluster keeps its GPUs busy.
 FIELDS = (
@@ -24,12 +24,20 @@ NEWEST = Max("collected_at", filter=Q(native_amount__isnull=False))
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """How a provider is read, in words; whether that is as it should be, and if not, why."""
+
+    words: str
+    good: bool = False
+    why: str = ""  # as the run says it, in English
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One provider as its row on the page shows it."""
 
     provider: Provider
-    state: str
-    good: bool
+    state: State
     offers: int
     types: int
     newest: datetime | None  # of its data, not of the attempt
@@ -38,17 +46,25 @@ class Source:
     disputes: int
     due: datetime | None
     via: int  # offers of its own list that another provider runs
+    cross_checks: int  # those of them that check a seller which is read directly
 
 
 def sources() -> list[Source]:
     """Every provider, those with most offers first."""
-    offers, listed, types = _offers(), _listed(), _types()
+    offers, listed, types, through = _offers(), _listed(), _types(), _through()
     runs, leases = _last_runs(), {lease.provider_id: lease for lease in Lease.objects.all()}
     found = [
-        _source(p, offers.get(p.slug, {}), listed.get(p.slug, {}), types.get(p.slug, {}),
-                runs.get(p.slug), leases.get(p.slug))
-        for p in Provider.objects.order_by("title")
-    ]  # fmt: skip
+        _source(
+            p,
+            offers.get(p.slug, {}),
+            listed.get(p.slug, {}),
+            types.get(p.slug, {}),
+            runs.get(p.slug),
+            _state(p, runs.get(p.slug), leases.get(p.slug), through.get(p.slug, ())),
+            leases.get(p.slug),
+        )
+        for p in Provider.objects.select_related("published_run").order_by("title")
+    ]
     return sorted(found, key=lambda source: -source.offers)
 
 
@@ -65,15 +81,14 @@ def _source(
     listed: Mapping[str, Any],
     types: Mapping[str, Any],
     run: ScrapeRun | None,
+    state: State,
     lease: Lease | None,
 ) -> Source:
-    state, good = _state(provider, run, lease)
     several = types.get("several", 0)
     known = sum(types.get(f"known_{name}", 0) for name in FIELDS)
     return Source(
         provider=provider,
         state=state,
-        good=good,
         offers=offers.get("offers", 0),
         types=types.get("types", 0),
         newest=listed.get("newest") or offers.get("newest"),
@@ -81,26 +96,52 @@ def _source(
         coverage=known / (several * len(FIELDS)) if several else None,
         disputes=types.get("disputes", 0),
         due=lease.due_at if lease else None,
-        via=max(listed.get("offers", 0) - offers.get("offers", 0), 0),
+        via=listed.get("of_others", 0),
+        cross_checks=listed.get("checks", 0),
     )
 
 
-def _state(provider: Provider, run: ScrapeRun | None, lease: Lease | None) -> tuple[str, bool]:
-    """In words, and whether it is as it should be."""
-    if lease and lease.failures:
-        since = run.started_at.date().isoformat() if run else ""
-        return gettext("failing, last try %(day)s") % {"day": since}, False
-    if run and run.state == "held":
-        return gettext("held: a person must look"), False
+def _state(
+    provider: Provider, run: ScrapeRun | None, lease: Lease | None, through: Sequence[str]
+) -> State:
+    day = {"day": run.started_at.date().isoformat()} if run else {}
+    if run and run.state == RunState.SKIPPED:
+        names = {"names": ", ".join(provider.credentials)}
+        return State(gettext("skipped: %(names)s is not set") % names)
+    if run and lease and lease.failures:
+        return State(gettext("failing, last try %(day)s") % day, why=run.reason)
+    if run and run.state == RunState.HELD:
+        return State(gettext("held: a person must look"), why=run.reason)
     if provider.fetched_live_at is None:
-        if not provider.has_scraper:
-            return gettext("never fetched live: bundled data"), False
-        if provider.credentials:
-            return gettext("never fetched live: needs credentials"), False
-        return gettext("never fetched live"), False
+        return _never_live(provider, through)
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
-        return gettext("stale"), False
-    return gettext("fresh"), True
+        return State(gettext("stale"), why=run.reason if run else "")
+    return State(gettext("fresh"), good=True)
+
+
+def _never_live(provider: Provider, through: Sequence[str]) -> State:
+    """What its offers are known by instead."""
+    if run := provider.published_run:
+        read = run.collected_at or run.started_at
+        return State(gettext("read from a file of %(day)s") % {"day": read.date().isoformat()})
+    if through:
+        return State(gettext("through %(names)s") % {"names": ", ".join(through)})
+    if not provider.has_scraper:
+        return State(gettext("never fetched live: bundled data"))
+    if provider.credentials:
+        names = ", ".join(provider.credentials)
+        return State(gettext("never fetched live: needs %(names)s") % {"names": names})
+    return State(gettext("never fetched live"))
+
+
+def _through() -> dict[str, list[str]]:
+    """The aggregators in whose lists a provider's offers stand, by their titles."""
+    rows = Offer.objects.listed().exclude(via=None)
+    pairs = rows.values_list("instance_type__provider", "listed_by__title").distinct()
+    found: dict[str, list[str]] = {}
+    for slug, title in sorted(pairs):
+        found.setdefault(slug, []).append(title)
+    return found
 
 
 def _offers() -> dict[str, dict[str, Any]]:
@@ -110,9 +151,11 @@ def _offers() -> dict[str, dict[str, Any]]:
 
 
 def _listed() -> dict[str, dict[str, Any]]:
-    """The same, by whose list they stand in."""
-    rows = Offer.objects.listed().values(slug=F("listed_by"))
-    return _by_slug(rows.annotate(offers=Count("id"), newest=NEWEST))
+    """All that a list has, by whose it is; and how much of it is of others, or only a check."""
+    rows = Offer.objects.filter(ended_at=None).values(slug=F("listed_by"))
+    of_others = Count("id", filter=~Q(listed_by=F("instance_type__provider")))
+    checks = Count("id", filter=Q(cross_check=True))
+    return _by_slug(rows.annotate(of_others=of_others, checks=checks, newest=NEWEST))
 
 
 def _by_slug(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
@@ -121,7 +164,9 @@ def _by_slug(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
 
 def _types() -> dict[str, dict[str, Any]]:
     """Types that are listed now: how many, how many of several GPUs, and what is known of those."""
-    listed = InstanceType.objects.filter(offers__ended_at=None, offers__isnull=False)
+    listed = InstanceType.objects.filter(
+        offers__ended_at=None, offers__cross_check=False, offers__isnull=False
+    )
     several = Q(gpu_count__gt=1)
     known = {
         f"known_{name}": Count(

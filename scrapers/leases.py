@@ -194,6 +194,11 @@ def give_back(held: Held) -> None:
     _release(held, "attempts = 0")
 
 
+def skipped(held: Held) -> None:
+    """Its key is not set: due again when it is, which the tick sees (`register`)."""
+    _release(held, "attempts = 0, failures = 0, due_at = null")
+
+
 def later(held: Held, seconds: float) -> None:
     """The server asks to come back: that is no failed attempt, but not for ever either."""
     _release(

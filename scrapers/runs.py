@@ -8,7 +8,7 @@ again; nothing of it is published twice or by halves.
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -18,12 +18,15 @@ from django.db import DatabaseError, connection
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from catalog import payloads
+from catalog import payloads, rulings
 from catalog.ingest import Fenced, finish, publish
+from catalog.judgement import Judgement
+from catalog.models import AliasKind, RunState, ScrapeRun
 from catalog.models import Rate as RateRow
-from catalog.models import RunState, ScrapeRun
+from catalog.payloads import Answer
 from scrapers import leases
 from scrapers.fields import Unreadable
+from scrapers.gpu_names import alias_key
 from scrapers.http import FetchFailed, Http, TryLater, stand_ins_from
 from scrapers.leases import Held, Keeper
 from scrapers.listing import Document, MissingKey
@@ -41,6 +44,10 @@ class Busy(Exception):
 
 class NotHeld(Exception):
     """A run that cannot be approved, and why."""
+
+
+class NotKept(Exception):
+    """A run that cannot be replayed, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,16 @@ class Summary:
     def as_dict(self) -> dict[str, object]:
         """In the order of the fields."""
         return asdict(self)
+
+    def told(self) -> str:
+        """In words."""
+        reason = f" {self.reason}" if self.reason else ""
+        return (
+            f"{self.provider}: {self.state}.{reason} {self.rows_in} rows: {self.accepted} accepted, "
+            f"{self.quarantined} quarantined, {self.ignored} ignored; offers: {self.new} new, "
+            f"{self.changed} changed, {self.ended} ended, {self.unchanged} as before. "
+            f"Run {self.run}, {self.seconds:.1f} s."
+        )
 
 
 def _summary(run: ScrapeRun, began: float) -> Summary:
@@ -131,7 +148,7 @@ def scrape_file(
     return _summary(run, began)
 
 
-def approve(slug: str, run_id: UUID, say: Say = _quiet) -> Summary:
+def approve(slug: str, run_id: UUID, who: str, say: Say = _quiet) -> Summary:
     """Publish the very payload of a held run; once, since it is held no longer then.
 
     Raises
@@ -145,18 +162,54 @@ def approve(slug: str, run_id: UUID, say: Say = _quiet) -> Summary:
     if run.state != RunState.HELD:
         raise NotHeld(f"Run {run_id} is {run.state}, not held: there is nothing to approve.")
     held = _by_hand(slug)
-    answers = [(d.url, d.body, d.fetched_at) for d in payloads.documents(run)]
-    at = None if run.live else run.collected_at
     try:
         with Keeper(held):
             say("reading")
-            normalised = read(Task(slug, answers, rates(), at, from_file=not run.live))
+            normalised = read(_task(run, payloads.documents(run), _said_time(run)))
             say("publishing")
-            run.approved_at = _database_now()
+            run.approved_at, run.decided_by = _database_now(), who
             publish(run, normalised, held.epoch, approved=True)
+            rulings.audit.info("%r let through run %s of %s: %s", who, run_id, slug, run.state)
     finally:
         leases.give_back(held)
     return _summary(run, began)
+
+
+def replay(run: ScrapeRun, say: Say = _quiet) -> Summary:
+    """Read the kept payload of a run again, and publish what is understood today.
+
+    It is as old as it was: where a newer list stands, nothing is published. It is a run of its own,
+    and one that was held gives way to it.
+
+    Raises
+    ------
+    NotKept
+        The run ended before all its answers had come, or its payload has been let go.
+    Unreadable
+        It still cannot be read; its run says so too.
+    """
+    began, documents = time.monotonic(), payloads.documents(run)
+    if not documents or run.collected_at is None:
+        raise NotKept(f"Run {run.pk} of {run.provider_id} has no whole payload to read again.")
+    held = _by_hand(run.provider_id)
+    again = _begin(held, live=False, replay_of=run.replay_of or run)
+    with Keeper(held), _accounted(again, held):
+        _carry(again, held, documents, _said_time(run), say)
+    if run.state == RunState.HELD and again.state != RunState.FAILED:
+        waiting = ScrapeRun.objects.filter(pk=run.pk, state=RunState.HELD)
+        waiting.update(state=RunState.SUPERSEDED.value, reason=f"Read again as run {again.pk}.")
+    return _summary(again, began)
+
+
+def to_replay(slug: str) -> ScrapeRun | None:
+    """The newest list of a provider that was read, or that a fault kept from being read."""
+    states = [RunState.PUBLISHED, RunState.UNCHANGED, RunState.FAILED]
+    return next(iter(rulings.newest_lists([slug], states)), None)
+
+
+def _said_time(run: ScrapeRun) -> datetime | None:
+    """The time that a file was given; what was fetched has its own."""
+    return None if (run.replay_of or run).live else run.collected_at
 
 
 def _by_hand(slug: str) -> Held:
@@ -170,9 +223,14 @@ def _by_hand(slug: str) -> Held:
 # --- The steps --------------------------------------------------------------------------------
 
 
-def _begin(held: Held, *, live: bool) -> ScrapeRun:
+def _begin(held: Held, *, live: bool, replay_of: ScrapeRun | None = None) -> ScrapeRun:
     run = ScrapeRun(
-        provider_id=held.slug, epoch=held.epoch, attempt=held.attempt, live=live, started_at=Now()
+        provider_id=held.slug,
+        epoch=held.epoch,
+        attempt=held.attempt,
+        live=live,
+        replay_of=replay_of,
+        started_at=Now(),
     )
     run.save(force_insert=True)
     run.refresh_from_db()
@@ -215,7 +273,7 @@ def _fetch(slug: str, say: Say) -> Iterator[Document]:
 
 
 def _carry(
-    run: ScrapeRun, held: Held, documents: list[Document], at: datetime | None, say: Say
+    run: ScrapeRun, held: Held, documents: Sequence[Answer], at: datetime | None, say: Say
 ) -> None:
     """Keep, read and publish."""
     run.collected_at = at or max((d.fetched_at for d in documents), default=run.started_at)
@@ -223,11 +281,28 @@ def _carry(
     say("keeping the payload")
     payloads.keep(run, documents)
     say("reading")
-    answers = [(d.url, d.body, d.fetched_at) for d in documents]
-    normalised = read(Task(held.slug, answers, rates(), at, from_file=not run.live))
+    normalised = read(_task(run, documents, at))
     run.collected_at = max((o.collected_at for o in normalised.offers), default=run.collected_at)
     say("publishing")
     publish(run, normalised, held.epoch)
+
+
+def _task(run: ScrapeRun, documents: Iterable[Answer], at: datetime | None) -> Task:
+    """What the parser is asked of the documents of a run: by today's rates and rulings."""
+    slug = run.provider_id
+    answers = [(d.url, d.body, d.fetched_at) for d in documents]
+    from_file = not (run.replay_of or run).live
+    return Task(slug, answers, rates(), at, from_file, judgement(slug))
+
+
+def judgement(slug: str) -> Judgement:
+    """What people have decided of a provider's rows and words."""
+    gpus = rulings.aliases(AliasKind.GPU, slug).items()
+    return Judgement(
+        rulings.accepted(slug),
+        {alias_key(provider, words): gpu for (provider, words), gpu in gpus},
+        rulings.aliases(AliasKind.REGION, slug),
+    )
 
 
 Outcome = list[Callable[[Held], None]]
@@ -237,7 +312,7 @@ Outcome = list[Callable[[Held], None]]
 def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
     """However the block ends, the run says so, and the lease goes back by what it appended.
 
-    A provider without its key is skipped: unchanged, with the sentence. A program error is a failed
+    A provider without its key is skipped, with a sentence that names it. A program error is a failed
     run too, and is raised on: the log has the trace.
     """
     outcome: Outcome = []
@@ -253,8 +328,8 @@ def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
         seconds = problem.after
         after = lambda lease: leases.later(lease, seconds)  # noqa: E731
     except MissingKey as problem:
-        finish(run, RunState.UNCHANGED, _sentence(problem))
-        after = leases.give_back
+        finish(run, RunState.SKIPPED, _sentence(problem))
+        after = leases.skipped
     except (FetchFailed, ParserDied) as problem:
         finish(run, RunState.FAILED, _sentence(problem))
     except Unreadable as problem:

@@ -26,6 +26,7 @@ class RunState(StrEnum):
     UNCHANGED = "unchanged"  # it read what was already published: nothing was written
     HELD = "held"  # a gate asks a person to look: `scrape --approve RUN`
     REJECTED = "rejected"  # held, and a person refused it
+    SKIPPED = "skipped"  # its key is not set: the reason names the environment variable
     FAILED = "failed"
     SUPERSEDED = "superseded"  # something newer is published, or another worker took over
 

@@ -1,5 +1,6 @@
 """`manage.py scrape SLUG`: the whole arrow for one provider, by hand."""
 
+import getpass
 import json
 import sys
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,7 @@ from scrapers.reading import ParserDied
 from scrapers.registry import PROVIDERS
 
 BAD = 2  # the exit code of a bad argument and an unreadable file
-GOOD = (RunState.PUBLISHED, RunState.UNCHANGED)
+GOOD = (RunState.PUBLISHED, RunState.UNCHANGED, RunState.SKIPPED)
 LARGEST = 256 * 2**20  # [B]
 STEPS = ("fetched", "keeping", "reading", "publishing")
 
@@ -27,7 +28,7 @@ STEPS = ("fetched", "keeping", "reading", "publishing")
 class Command(BaseCommand):
     """Fetch, keep, read and publish one provider; or what a file holds; or a held run."""
 
-    help = "Scrape one provider into the catalog. Exit 0 published or unchanged, 1 held or failed."
+    help = "Scrape one provider into the catalog. Exit 0 published, unchanged or skipped, 1 held or failed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The options of DESIGN 6."""
@@ -60,14 +61,14 @@ class Command(BaseCommand):
             raise CommandError(f"The database refused: {first}") from None
         finally:
             bar.close()
-        self.stdout.write(json.dumps(summary.as_dict()) if options["json"] else _told(summary))
+        self.stdout.write(json.dumps(summary.as_dict()) if options["json"] else summary.told())
         if summary.state not in GOOD:
             sys.exit(1)
 
     def _run(self, slug: str, options: dict[str, Any], bar: "Bar") -> runs.Summary:
         at = _moment(options["collected_at"])
         if options["approve"]:
-            return runs.approve(slug, _run_id(options["approve"]), bar.say)
+            return runs.approve(slug, run_id(options["approve"]), shell_user(), bar.say)
         if options["file"]:
             return runs.scrape_file(slug, _body(options["file"]), at, bar.say)
         if at:
@@ -100,20 +101,17 @@ def _moment(text: str | None) -> datetime | None:
     return at
 
 
-def _run_id(text: str) -> UUID:
+def run_id(text: str) -> UUID:
+    """The name of a run."""
     try:
         return UUID(text)
     except ValueError:
         raise CommandError(f"--approve: {text[:60]!r} is no run.", returncode=BAD) from None
 
 
-def _told(s: runs.Summary) -> str:
-    reason = f" {s.reason}" if s.reason else ""
-    return (
-        f"{s.provider}: {s.state}.{reason} {s.rows_in} rows: {s.accepted} accepted, "
-        f"{s.quarantined} quarantined, {s.ignored} ignored; offers: {s.new} new, {s.changed} "
-        f"changed, {s.ended} ended, {s.unchanged} as before. Run {s.run}, {s.seconds:.1f} s."
-    )
+def shell_user() -> str:
+    """Who types, for the record."""
+    return f"{getpass.getuser()} (shell)"
 
 
 class Bar:

@@ -1,0 +1,87 @@
+"""Each provider's state on its page: how it is read, when it was, and what is wrong."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from catalog.models import Lease, Offer, Provider, RunState, ScrapeRun
+from catalog.sources import Source, sources
+from tests.catalog.conftest import begin, facts, offer, scrape
+
+pytestmark = pytest.mark.django_db
+
+
+def source(slug: str) -> Source:
+    return next(each for each in sources() if each.provider.slug == slug)
+
+
+def told(slug: str) -> tuple[str, bool]:
+    state = source(slug).state
+    return state.words, state.good
+
+
+def known(slug: str, **fields: object) -> None:
+    Provider.objects.update_or_create(slug=slug, defaults={"title": slug.title(), **fields})
+
+
+def test_a_list_that_was_just_fetched_is_fresh() -> None:
+    scrape([offer()])
+    assert told("acme") == ("fresh", True)
+
+
+def test_a_list_that_missed_three_intervals_is_stale() -> None:
+    scrape([offer()])
+    Provider.objects.update(
+        interval=timedelta(hours=1), fetched_live_at=timezone.now() - timedelta(hours=4)
+    )
+    assert told("acme") == ("stale", False)
+
+
+def test_a_failing_one_says_when_and_why() -> None:
+    scrape([offer()])
+    run = begin()
+    ScrapeRun.objects.filter(pk=run.pk).update(
+        state=RunState.FAILED,
+        reason="acme.example answers 503, 5 times",
+        finished_at=run.started_at,
+    )
+    Lease.objects.update(failures=1)
+    assert told("acme")[0] == f"failing, last try {run.started_at:%Y-%m-%d}"
+    assert source("acme").state.why == "acme.example answers 503, 5 times"
+
+
+def test_one_without_its_key_names_the_variable() -> None:
+    known("acme", has_scraper=True, credentials=["ACME_KEY", "ACME_SECRET"])
+    assert told("acme") == ("never fetched live: needs ACME_KEY, ACME_SECRET", False)
+    run = begin()
+    ScrapeRun.objects.filter(pk=run.pk).update(state=RunState.SKIPPED, finished_at=run.started_at)
+    assert told("acme") == ("skipped: ACME_KEY, ACME_SECRET is not set", False)
+
+
+def test_what_a_file_said_is_no_live_list() -> None:
+    scrape([offer()], live=False)
+    assert told("acme") == ("read from a file of 2026-11-23", False)
+
+
+def test_a_seller_that_only_an_aggregator_knows_says_through_whom() -> None:
+    known("acme")
+    scrape([offer(via="broker")], lister="broker")
+    assert told("acme") == ("through Broker", False)
+    assert (source("broker").via, source("broker").offers, source("acme").offers) == (1, 0, 1)
+
+
+def test_what_only_checks_a_direct_price_is_counted_apart() -> None:
+    scrape([offer()])
+    other = offer(via="broker", provider="other", facts=facts("other/h100x8"))
+    scrape([offer(via="broker"), other], lister="broker")
+    assert told("acme") == ("fresh", True)
+    assert (source("broker").via, source("broker").cross_checks) == (2, 1)
+    assert (source("acme").offers, source("acme").types) == (1, 1)
+
+
+def test_one_that_nobody_reads_is_bundled_data() -> None:
+    scrape([offer()], live=False)
+    Offer.objects.update(run=None)
+    Provider.objects.update(published_run=None)
+    assert told("acme") == ("never fetched live: bundled data", False)
