@@ -30,6 +30,7 @@ PHYSICS = (
     "gpudirect_rdma", "sharp", "oversubscription", "max_gpus_on_one_fabric",
 )  # fmt: skip
 MOST_GPUS = 131_072
+MOST_HOURS = 100_000.0
 MOST_WORK = 40_000_000  # candidate layouts × kinds of cluster of one request: about 10 s of a core
 
 
@@ -48,6 +49,7 @@ class Asked:
     query: OfferQuery
     objective: str
     what_if: Mapping[str, Any]
+    hours: float | None = None  # that the job runs; None: as long as any minimum term
 
 
 def workloads() -> list[dict[str, Any]]:
@@ -61,8 +63,11 @@ def rank(
     gpus: int,
     query: OfferQuery,
     objective: str = "usd_per_mtoken",
+    hours: float | None = None,
 ) -> dict[str, Any]:
     """The clusters that the query lets through, ranked for one workload (DESIGN 7, `estimates/`).
+
+    Of a job of so many `hours` the money is what is billed for them: no less than the minimum term.
 
     Raises
     ------
@@ -72,7 +77,7 @@ def rank(
         Over the cap of one request.
     """
     job = _job(workload)
-    return _answer(Asked(job, workload, gpus, None, query, objective, {}))
+    return _answer(Asked(job, workload, gpus, None, query, objective, {}, hours))
 
 
 def answer(body: object) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def answer(body: object) -> dict[str, Any]:
 
 # --- The question -----------------------------------------------------------------------------
 
-KEYS = ("workload", "gpus", "nodes", "filter", "objective", "what_if")
+KEYS = ("workload", "gpus", "nodes", "filter", "objective", "what_if", "hours")
 
 
 def _asked(body: object) -> Asked:
@@ -113,6 +118,7 @@ def _asked(body: object) -> Asked:
         query=parse(_as_query(body.get("filter", {}))),
         objective=objective,
         what_if=what_if,
+        hours=_hours(body),
     )
 
 
@@ -152,6 +158,15 @@ def _whole(body: Mapping[str, Any], name: str, most: int) -> int | None:
     return value
 
 
+def _hours(body: Mapping[str, Any]) -> float | None:
+    value = body.get("hours")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_HOURS:
+        raise BadQuery({"hours": [f"must be a number above 0 and up to {MOST_HOURS:g}."]})
+    return float(value)
+
+
 def _as_query(given: object) -> QueryDict:
     """The filter of the body, as the query string it stands for."""
     if not isinstance(given, dict):
@@ -177,7 +192,7 @@ def _answer(asked: Asked) -> dict[str, Any]:
     for candidate in candidates:
         estimate = estimates[candidate.digest]
         if estimate["fits"]:
-            results.append(_priced(candidate, estimate))
+            results.append(_priced(candidate, estimate, asked.hours))
         else:
             left_out.append(_left_out(candidate.offer, "; ".join(estimate["reasons"])))
     results.sort(key=lambda result: _place(result, asked))
@@ -306,20 +321,27 @@ def _computed(candidate: _Candidate, asked: Asked) -> Estimate:
     )
 
 
-def _priced(candidate: _Candidate, estimate: dict[str, Any]) -> dict[str, Any]:
-    """An estimate with what it costs on this offer now."""
+def _priced(candidate: _Candidate, estimate: dict[str, Any], hours: float | None) -> dict[str, Any]:
+    """An estimate with what it costs on this offer now.
+
+    An hour that is used costs more than one that is rented, where a minimum term outlasts the job.
+    """
     offer, nodes = candidate.offer, candidate.nodes
     per_hour = None if offer["usd_per_hour"] is None else float(offer["usd_per_hour"]) * nodes
     tokens, step_s = estimate["tokens_per_s"], estimate["step_time_s"]
-    per_mtoken = scoring.usd_per_mtoken(per_hour, tokens)
+    billed = hours and max(hours, float(offer["minimum_hours"] or 0))
+    per_used_hour = per_hour and per_hour * (billed / hours if billed and hours else 1)
+    per_mtoken = scoring.usd_per_mtoken(per_used_hour, tokens)
     low, high = (estimate["interval"][end] / step_s for end in ("low", "high"))
     return {
         "offer": offer,
         "nodes": nodes,
         "estimate": estimate | {"cluster": candidate.cluster.name},
         "usd_per_mtoken": per_mtoken,
-        "usd_per_step": None if per_hour is None else per_hour * step_s / 3600,
+        "usd_per_step": None if per_used_hour is None else per_used_hour * step_s / 3600,
         "usd_per_hour": per_hour,
+        "hours_billed": billed,
+        "usd_for_the_job": per_hour and billed and per_hour * billed,
         "usd_lost_to_waiting_per_hour": scoring.usd_lost_to_waiting_per_hour(
             per_hour, estimate["exposed_share"]
         ),

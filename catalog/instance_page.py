@@ -189,6 +189,7 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "strip": price_strip(on_demand, spot) if len(on_demand) > 1 else "",
         "lowest": _lowest(priced),
         "history": history(kind["history"]),
+        "includes": sorted({o["price_includes"] for o in priced if o["price_includes"]}),
         "note": "" if priced else next(filter(None, (o["price_note"] for o in offers)), ""),
         "listed": bool(offers),
     }

@@ -14,13 +14,14 @@ from django.views.decorators.http import require_safe
 
 from catalog import estimates, presets
 from catalog.charts import shares, whisker
+from catalog.estimates import MOST_HOURS
 from catalog.filters import OfferQuery, parse
 from catalog.freshness import LIMITS
 from catalog.models import Provider
 from catalog.query import BadQuery
 from catalog.records import PriceModel
 from catalog.sources import older_than
-from catalog.templatetags.quantities import number, price
+from catalog.templatetags.quantities import number, price, whole
 
 OBJECTIVES = {
     "usd_per_mtoken": _("$ per million tokens"),
@@ -29,7 +30,7 @@ OBJECTIVES = {
 }
 GPUS, MOST_GPUS = 256, 131_072
 SIZES = (8, 64, 256, 1024)
-OWN = ("gpus", "objective", "workload")  # parameters that are not filters
+OWN = ("gpus", "objective", "hours", "workload")  # parameters that are not filters
 SHOWN = 50
 OUTDATED_DAYS = LIMITS[PriceModel.ON_DEMAND].outdated.days
 # Each kind of waiting: its ranks, and what stands between two of them; ranks fill a domain first
@@ -69,7 +70,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     now, query, own, problems = readable(request.GET, path)
     too_much = ""
     try:
-        result = estimates.rank(slug, own["gpus"], query, objective=own["objective"])
+        result = estimates.rank(slug, own["gpus"], query, own["objective"], own["hours"])
     except estimates.TooMuch as cap:
         too_much, result = str(cap), {"results": [], "left_out": []}
     titles = dict(Provider.objects.values_list("slug", "title"))
@@ -84,6 +85,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "workload": described(chosen),
         "gpus": own["gpus"],
         "objective": own["objective"],
+        "hours": own["hours"],
         "objectives": OBJECTIVES.items(),
         "chips": list(presets.chips(path, now, query, titles)),
         "too_much": too_much,
@@ -134,13 +136,21 @@ def readable(
 ) -> tuple[dict[str, str], OfferQuery, dict[str, Any], list[dict[str, str]]]:
     """The state, the filters, the form's own fields, and the parameters that cannot be read."""
     now, problems = presets.state(given), list[dict[str, str]]()
-    own = {"gpus": GPUS, "objective": "usd_per_mtoken"}
+    own: dict[str, Any] = {"gpus": GPUS, "objective": "usd_per_mtoken", "hours": None}
     if text := now.get("gpus"):
         if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) and int(text) <= MOST_GPUS:
             own["gpus"] = int(text)
         else:
             limit = gettext("must be a whole number from 1 to %(most)s.") % {"most": MOST_GPUS}
             problems.append(_problem(now, path, "gpus", limit))
+    if text := now.get("hours"):
+        if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text, re.ASCII) and 0 < float(text) <= MOST_HOURS:
+            own["hours"] = float(text)
+        else:
+            limit = gettext("must be a number above 0 and up to %(most)s.") % {
+                "most": number(MOST_HOURS)
+            }
+            problems.append(_problem(now, path, "hours", limit))
     if text := now.get("objective"):
         if text in OBJECTIVES:
             own["objective"] = text
@@ -187,12 +197,25 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "low": low,
         "high": high,
         "lost": result["usd_lost_to_waiting_per_hour"],
+        "terms": terms(result),
         "shares": shares(_sum(time, COMPUTE), inside, between, _sum(time, IDLE)),
         "waiting": (inside + between) / expected,
         "layout": layout_text(estimate.get("layout") or {}),
         "parts": [(kind_title(name), time[name]) for name in ORDER if time.get(name)],
         "collectives": estimate.get("collectives") or [],
     }  # fmt: skip
+
+
+def terms(result: Mapping[str, Any]) -> str:
+    """What the whole job costs, and the least time that is billed for."""
+    least, billed = result["offer"]["minimum_hours"], result["hours_billed"]
+    said = []
+    if result["usd_for_the_job"] is not None:
+        paid = {"usd": whole(result["usd_for_the_job"]), "hours": number(billed)}
+        said.append(gettext("$%(usd)s for %(hours)s h") % paid)
+    if least:
+        said.append(gettext("%(hours)s h at least") % {"hours": number(least)})
+    return ", ".join(said)
 
 
 def waits(estimate: Mapping[str, Any], offer: Mapping[str, Any]) -> tuple[float, float]:

@@ -292,4 +292,22 @@ def plain_price(offer: Row | None) -> SafeString:
         return safe("")
     if offer["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(offer)}</span>')
-    return safe(dollars(offer["usd_per_gpu_hour"]))
+    return safe(dollars(offer["usd_per_gpu_hour"]) + terms(offer))
+
+
+@register.filter
+def terms(offer: Row) -> SafeString:
+    """Beneath a price: the least that is billed, and of a converted one its rate with the day."""
+    said = []
+    if hours := offer["minimum_hours"]:
+        least = {"hours": number(hours)}
+        if offer["usd_per_hour"] is not None:
+            least["usd"] = dollars(float(offer["usd_per_hour"]) * hours)
+            said.append(gettext("%(hours)s h at least: $%(usd)s") % least)
+        else:
+            said.append(gettext("%(hours)s h at least") % least)
+    if offer["usd_rate_date"] is not None:
+        native = f"{dollars(offer['native_amount'])} {escape(offer['native_currency'])}"
+        rate = {"native": native, "day": day_of(offer["usd_rate_date"])}
+        said.append(gettext("%(native)s at the rate of %(day)s") % rate)
+    return safe("".join(f"<small>{line}</small>" for line in said))
