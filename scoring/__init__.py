@@ -11,6 +11,7 @@ Read it in this order; each module uses only those above it.
     curves        measured times of collectives (curves.toml), and how they draw the formulas
     collectives   the choice among algorithms; bus bandwidth
     kernels       what computing costs: flop / (peak · efficiency of the shape)
+    engines       what serving software adds: floors of kernels, the host (serving.toml)
     transformers  the shape of a model (transformers.toml): parameters, flop of a token
     workload      a job (jobs.toml): what one step does
     layout        every split of a job over GPUs that divides
@@ -19,12 +20,17 @@ Read it in this order; each module uses only those above it.
     traffic       what it sends, and how much of it shows
     training      the time of a training step, by term
     search        the fastest layout that fits, all candidates at once
+    formats       how a served model is stored, and in which precision it is multiplied
+    prefill       the time to read a prompt
     decode        the time of an output token; serving layouts
+    serving       continuous batching: first token, throughput, Pareto curve, two pools
     custom        codes of flop, bytes and messages
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
     machines      the machine that a measured row names
+    measured_shapes  the model that a measured row names
     measured_collectives  rows of collectives as questions to the model
+    measured_serving  rows of serving as questions to the model
     measured      rows of published measurements as questions to the model
     validation    errors over many rows
     accuracy      those errors, as kept for the answers
@@ -43,6 +49,7 @@ from scoring.fields import FieldError
 from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters
 from scoring.layout import Layout
+from scoring.serving import Served, pareto, serve
 from scoring.transformers import Transformer
 from scoring.workload import Job, job, job_fields, jobs
 
@@ -55,6 +62,7 @@ __all__ = [
     "Gpu",
     "Job",
     "Layout",
+    "Served",
     "Transformer",
     "best",
     "cluster",
@@ -65,7 +73,9 @@ __all__ = [
     "job_fields",
     "jobs",
     "measured_error",
+    "pareto",
     "rank",
+    "serve",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",
     "whole_nodes",

@@ -1,136 +1,236 @@
 """Serving a transformer: one new token for each of a batch of sequences, and what bounds it.
 
-    token = Σ over operators of max(bytes / memory rate, flop / rate) + all-reduces + gaps
+    token = Σ over kernels of (floor + max(bytes / memory rate, flop / rate)) + messages + the host
 
-The sum over operators, not one maximum of sums: a layer's weights, its cache and its messages wait
-for each other. A replica is tp · pp GPUs; where experts are spread (ep > 1) the data-parallel ranks
-of attention share them and move in step. Batch is per tp group and pipeline slot.
+The sum over kernels, not one maximum of sums: a layer's weights, its cache and its messages wait
+for each other. A replica is tp · pp GPUs; where experts are spread (ep > tp) the data-parallel
+ranks of attention share them and move in step, so that one without a sequence idles. Batch is per
+tp group and pipeline slot.
 
 References
 ----------
 R. Pope et al., "Efficiently scaling transformer inference," MLSys 2023. arXiv:2211.05102.
 DeepSeek-AI, arXiv:2412.19437, section 3.4: expert parallelism with data-parallel attention.
+Y. Leviathan et al., arXiv:2211.17192: speculative decoding.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from scoring.collectives import NEVER, Group, collective_time, domain_rate, group
-from scoring.constants import DECODE, KERNELS, MEMORY
+from scoring.constants import MEMORY
+from scoring.engines import ENGINES, ONE_SHOT, SERVING, expert_us, reading_bytes_per_s
+from scoring.formats import attention_format, cache_bytes, maths, stored, weight_bytes
 from scoring.hardware import Cluster
-from scoring.kernels import attention_flop_per_s, gemm_flop_per_s, stream_bytes_per_s
-from scoring.layout import MAX_EP, MAX_TP, Layout, divisors, stages_divide
+from scoring.kernels import gemm_flop_per_s
+from scoring.layout import COLUMNS, MAX_EP, MAX_TP, Layout, divisors, stages_divide
 from scoring.memory import BF16, MemoryTerms
+from scoring.prefill import prefill_time
 from scoring.traffic import Traffic
 from scoring.units import GIGA, MICRO, Value, ceil, maximum, minimum, where
-from scoring.workload import WEIGHT_BYTES, Job
+from scoring.workload import Job
 
 MAX_BATCH = 4096  # sequences of one group; beyond it schedulers, not GPUs, are the limit
+UNDECIDED = 0.03  # of throughput: nearer than the model can tell, the simpler layout wins
 
 
 @dataclass(frozen=True, slots=True)
 class TokenTime:
-    """Seconds of one decoding step by where they go. All broadcast over layouts."""
+    """Seconds of one output token by where they go. All broadcast over layouts."""
 
     weights: Value  # matrix products: reading weights, or computing
     cache: Value  # attention over the KV cache
     exposed_tp: Value
     exposed_pp: Value
     exposed_ep: Value
-    overhead: Value  # gaps between kernels and the scheduler
+    overhead: Value  # small kernels, and the host between two steps
+    prefill: Value = 0.0  # prompts of others that share the steps
     traffic: tuple[Traffic, ...] = ()
 
     @property
     def total(self) -> Value:
         """Time per output token. [s]"""
-        local = self.weights + self.cache + self.overhead
-        return local + self.exposed_tp + self.exposed_pp + self.exposed_ep
+        return self.local + self.exposed
+
+    @property
+    def local(self) -> Value:
+        """All but communication. [s]"""
+        return self.weights + self.cache + self.overhead + self.prefill
 
     @property
     def exposed(self) -> Value:
         """Communication, none of which is hidden. [s]"""
         return self.exposed_tp + self.exposed_pp + self.exposed_ep
 
+    def per_token(self, accepted: float) -> "TokenTime":
+        """The same where each step yields `accepted` tokens; a prompt's share does not shrink."""
+        shrunk = {name: getattr(self, name) / accepted for name in STEP_TERMS}
+        traffic = tuple(replace(t, exposed=t.exposed / accepted) for t in self.traffic)
+        return replace(self, **shrunk, traffic=traffic)
+
+
+STEP_TERMS = ("weights", "cache", "exposed_tp", "exposed_pp", "exposed_ep", "overhead")
+
 
 def token_time(cluster: Cluster, job: Job, layout: Layout) -> TokenTime:
-    """One decoding step of a layout, or of a column of them. [s]
+    """One output token of a layout, or of a column of them. [s]
 
-    layout.micro_batch sequences of job.seq_len tokens of context on each tp group and stage.
+    layout.micro_batch sequences of job.seq_len tokens of context on each tp group and stage. Where
+    job.output_len is given, batching is continuous: a slot takes a new prompt of job.prompt_len
+    once in output_len tokens, and all wait for it. With job.drafted guesses a step each step reads
+    weights and cache once for 1 + drafted rows, and yields job.accepted tokens.
     """
-    model, gpu = job.transformer, cluster.gpu
-    batch, tp = layout.micro_batch, layout.tp
-    width = WEIGHT_BYTES[_stored(cluster, job)]
-    reading = gpu.memory_bytes_per_s * KERNELS.skinny_memory_efficiency
-    rate = gemm_flop_per_s(gpu, gpu.precision(job.precision))
-
-    def matrix(parameters: Value, rows: Value) -> Value:
-        """One matrix: its bytes, or its flop, whichever takes longer. [s]"""
-        padded = rows + KERNELS.gemm_m_half
-        return maximum(parameters * width / reading, 2.0 * padded * parameters / rate)
-
-    kv_ranks = 1.0 if model.kv_width else minimum(tp, float(model.kv_heads))
-    layer = matrix(model.attention_parameters / tp, batch)
-    dense = model.dense_layers / model.layers
-    layer = layer + dense * matrix(model.dense_mlp_parameters / tp, batch)
-    expert: Value = 0.0
-    expert_traffic: Traffic | None = None
-    if model.moe_layers:
-        mixture = 1.0 - dense
-        tokens = batch * where(layout.ep > 1, layout.ep / tp, 1.0)  # that share these experts
-        hit = 1.0 - (1.0 - model.topk / model.experts) ** tokens
-        cut = where(layout.ep > 1, layout.ep, tp)
-        touched = model.experts * hit * model.expert_parameters / cut
-        pairs = tokens * model.topk * model.expert_parameters / cut
-        routed = (
-            DECODE.moe_us * MICRO
-            + touched * width / (gpu.memory_bytes_per_s * DECODE.moe_memory_efficiency)
-            + 2.0 * pairs / (rate * DECODE.moe_gemm_efficiency)
-        )
-        layer = layer + mixture * routed
-        layer = layer + mixture * matrix(model.shared_parameters / tp, batch)
-        g = group(cluster, layout.ep)
-        size = (1.0 + BF16) / 2 * batch / tp * model.topk * model.hidden
-        time = collective_time(cluster, "all_to_all", size, g)
-        expert = 2.0 * model.moe_layers * time
-        expert_traffic = Traffic("expert dispatch", "all_to_all", size, g, time, expert)
-    head = maximum(
-        BF16 * model.embedding_parameters / tp / reading,
-        2.0 * batch * model.embedding_parameters / tp / gemm_flop_per_s(gpu, gpu.precision("bf16")),
-    )
-    cached = batch * job.seq_len * model.kv_cached * cache_width(cluster, job) / kv_ranks
-    attention = cached / (gpu.memory_bytes_per_s * KERNELS.kv_memory_efficiency)
-    tensor, tensor_traffic = _all_reduces(cluster, job, layout)
-    hop = group(cluster, layout.pp, tp * layout.dp)
-    send = collective_time(cluster, "send_recv", BF16 * batch * model.hidden, hop)
-    sends = where(layout.pp > 1, (layout.pp - 1) * send, 0.0)
-    gaps = model.layers * DECODE.kernels_per_layer * DECODE.kernel_us * MICRO
-    return TokenTime(
-        weights=model.layers * layer + head,
-        cache=model.layers * (attention + DECODE.attention_us * MICRO),
+    model = job.transformer
+    rows = layout.micro_batch * (1.0 + job.drafted)
+    # In a full pipeline the slowest stage sets the pace: it has the odd layer, or the head.
+    slots = filled_slots(job, layout)
+    paced = where(slots > 1, ceil(model.layers / layout.pp - 1e-9) * layout.pp, model.layers)
+    drafts = 1.0 + job.drafted / model.layers  # each guess is one more layer, and the head
+    head = slots * (1.0 + job.drafted) * _head(cluster, job, layout, rows)
+    tensor, tensor_traffic = _all_reduces(cluster, job, layout, rows)
+    expert, expert_traffic = _dispatch(cluster, job, layout, rows)
+    hop = group(cluster, layout.pp, layout.tp * layout.dp)
+    send = collective_time(cluster, "send_recv", BF16 * rows * model.hidden, hop)
+    small = SERVING.layer_us + SERVING.router_us * model.moe_layers / model.layers
+    host = ENGINES[job.engine].step_ms * 1e-3 * slots
+    step = TokenTime(
+        weights=paced * drafts * _products(cluster, job, layout, rows) + head,
+        cache=drafts * _attention(cluster, job, layout),
         exposed_tp=tensor,
-        exposed_pp=sends,
+        exposed_pp=where(layout.pp > 1, layout.pp * send, 0.0),
         exposed_ep=expert,
-        overhead=gaps + DECODE.scheduler_ms * 1e-3,
+        overhead=paced * small * MICRO + host,
         traffic=tuple(t for t in (tensor_traffic, expert_traffic) if t is not None),
     )
+    shared: Value = 0.0
+    if job.output_len and job.prompt_len:
+        prompt = prefill_time(cluster, job, layout, alone=False)
+        shared = layout.micro_batch / job.output_len * prompt
+    return replace(step.per_token(job.accepted), prefill=shared)
 
 
-def _all_reduces(cluster: Cluster, job: Job, layout: Layout) -> tuple[Value, Traffic]:
-    """Two sums a layer of batch · hidden, by NCCL or by a one-shot kernel. [s]"""
+def filled_slots(job: Job, layout: Layout) -> Value:
+    """Pipeline slots with sequences in them: all pp, unless there are too few to fill them."""
+    if not job.global_batch:
+        return layout.pp
+    share = job.global_batch / (layout.dp * layout.micro_batch)
+    return minimum(layout.pp, maximum(ceil(share - 1e-9), 1.0))
+
+
+def _products(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
+    """All matrix products of one mean layer. [s]"""
+    model, gpu, tp = job.transformer, cluster.gpu, layout.tp
+    reading = reading_bytes_per_s(gpu, job.engine)
+    kind = attention_format(job)
+    rate = gemm_flop_per_s(gpu, maths(gpu, kind))
+
+    def matrices(parameters: Value, count: float) -> Value:
+        """`count` products of so many local weights together. [s]"""
+        read = parameters * weight_bytes(kind) / reading
+        flop = 2.0 * rows * parameters / rate
+        return count * SERVING.product_us[kind] * MICRO + maximum(read, flop)
+
+    # Queries, keys and values are one product, gate and up another; compressed attention has its
+    # two ways down and up between them.
+    layer = matrices(model.attention_parameters / tp, 5.0 if model.kv_width else 2.0)
+    mixture = model.moe_layers / model.layers
+    if model.dense_layers:
+        layer = layer + (1.0 - mixture) * matrices(model.dense_mlp_parameters / tp, 2.0)
+    if not model.moe_layers:
+        return layer
+    shared = matrices(model.shared_parameters / tp, 3.0 if model.shared_ffn_hidden else 1.0)
+    return layer + mixture * (shared + _experts(cluster, job, layout, rows))
+
+
+def _experts(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
+    """The routed experts of one mixture: those that some token hits are read. [s]
+
+    Of E experts T tokens that pick k each hit E · (1 − (1 − k/E)^T), if they pick evenly.
+    """
+    model, gpu, kind = job.transformer, cluster.gpu, stored(job)
+    spread = layout.ep > layout.tp
+    tokens = rows * where(spread, layout.ep / layout.tp, 1.0)  # that share these experts
+    hit = model.experts * (1.0 - (1.0 - model.topk / model.experts) ** tokens)
+    local = model.expert_parameters / where(layout.ep > 1, layout.ep, layout.tp)
+    read = hit * local * weight_bytes(kind) / reading_bytes_per_s(gpu, job.engine)
+    rate = gemm_flop_per_s(gpu, maths(gpu, kind)) * SERVING.expert_efficiency
+    return expert_us(gpu) * MICRO + read + 2.0 * tokens * model.topk * local / rate
+
+
+def _head(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
+    """The output projection, which is never narrow. [s]"""
+    local = job.transformer.embedding_parameters / layout.tp
+    rate = gemm_flop_per_s(cluster.gpu, cluster.gpu.precision("bf16"))
+    read = BF16 * local / reading_bytes_per_s(cluster.gpu, job.engine)
+    return maximum(read, 2.0 * rows * local / rate)
+
+
+def _attention(cluster: Cluster, job: Job, layout: Layout) -> Value:
+    """Attention over the cache of all layers: its bytes, or the flop of many heads over few. [s]
+
+    Compressed attention meets every head with the same cached vector, so with all heads on one GPU
+    it is bound by arithmetic. An index reads a short key of every token to pick those that count.
+    """
+    model, gpu, tp = job.transformer, cluster.gpu, layout.tp
+    sequences, context = layout.micro_batch, float(job.seq_len)
+    seen = min(context, model.attended) if model.attended else context
+    width = cache_bytes(gpu, job)
+    others = model.layers - model.whole_layers
+    states = others * model.state_width * BF16 * 2.0 / tp  # read and written
+    tokens = model.whole_layers * seen + others * min(seen, float(model.window))
+    read = model.kv_cached * width * tokens / kv_ranks(job, layout) + states
+    if model.attended:
+        read = read + model.whole_layers * context * SERVING.index_bytes
+    per_token = 2.0 * model.kv_width if model.kv_width else model.head_dim + model.v_head_dim
+    flop = 2.0 * tokens * model.heads / tp * per_token * (1.0 + job.drafted)
+    rate = gpu.flop_per_s[gpu.precision("bf16")] * gpu.family.attention["flash3"]
+    moved = maximum(read / (gpu.memory_bytes_per_s * SERVING.cache_reading), flop / rate)
+    floors = model.layers * SERVING.attention_us
+    floors += others * SERVING.state_us if model.state_width else 0.0
+    floors += model.layers * SERVING.index_us if model.attended else 0.0
+    return sequences * moved + floors * MICRO
+
+
+def kv_ranks(job: Job, layout: Layout) -> Value:
+    """Ranks of a tp group among which the cache is divided; the others hold copies."""
+    model = job.transformer
+    return 1.0 if model.kv_width else minimum(layout.tp, float(model.kv_heads))
+
+
+def _all_reduces(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> tuple[Value, Traffic]:
+    """Two sums a layer of rows · hidden, by NCCL or by a one-shot kernel. [s]
+
+    Experts inside the tp group sum like an MLP; spread ones are reached by `_dispatch` instead.
+    """
     model = job.transformer
     g = group(cluster, layout.tp)
-    size = BF16 * layout.micro_batch * model.hidden
+    size = BF16 * rows * model.hidden
     time = minimum(
         collective_time(cluster, "all_reduce", size, g), one_shot_all_reduce(cluster, size, g)
     )
     time = where(g.ranks > 1, time, 0.0)
     dense = 1.0 - model.moe_layers / model.layers
-    blocks = where(layout.ep > 1, 1.0 + dense, 2.0)
+    blocks = where(layout.ep > layout.tp, 1.0 + dense, 2.0)
     shown = model.layers * blocks * time
     return shown, Traffic("tensor parallel", "all_reduce", size, g, time, shown)
+
+
+def _dispatch(
+    cluster: Cluster, job: Job, layout: Layout, rows: Value
+) -> tuple[Value, Traffic | None]:
+    """Tokens to the experts of other ranks, in 8 bits, and their results back in 16. [s]"""
+    model = job.transformer
+    if not model.moe_layers:
+        return 0.0, None
+    g = group(cluster, layout.ep)
+    size = (1.0 + BF16) / 2 * rows / layout.tp * model.topk * model.hidden
+    time = collective_time(cluster, "all_to_all", size, g)
+    shown = where(layout.ep > layout.tp, 2.0 * model.moe_layers * time, 0.0)
+    return shown, Traffic("expert dispatch", "all_to_all", size, g, time, shown)
 
 
 def one_shot_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
@@ -138,65 +238,54 @@ def one_shot_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
 
     t = floor + (n − 1) · size / (e · B); legal for up to 8 ranks of one NVLink domain and 2 MiB.
     """
-    floor = DECODE.custom_all_reduce_us.get(cluster.link_name)
+    floor = ONE_SHOT.floor_us.get(cluster.link_name)
     if floor is None or cluster.domain_gpus <= 1:
         return NEVER
     rate = domain_rate(cluster, g.fast)
-    legal = (g.fast == g.ranks) & (g.ranks <= 8) & (size <= DECODE.custom_all_reduce_bytes)
+    legal = (g.fast == g.ranks) & (g.ranks <= 8) & (size <= ONE_SHOT.limit_bytes)
     return where(legal, floor * MICRO + (g.ranks - 1) * size / maximum(rate, 1.0), NEVER)
 
 
-def _stored(cluster: Cluster, job: Job) -> str:
-    return cluster.gpu.precision(job.precision)
-
-
-def cache_width(cluster: Cluster, job: Job) -> float:
-    """Bytes of one cached number: 1 where the job and the GPU compute in fp8 or less, else 2."""
-    return 1.0 if _stored(cluster, job) in ("fp8", "nvfp4") else BF16
-
-
-def prefill_time(cluster: Cluster, job: Job, layout: Layout) -> Value:
-    """Time to the first token of one prompt on an idle replica. [s]"""
-    model, gpu = job.transformer, cluster.gpu
-    tokens = max(job.prompt_len, 1)
-    cut = layout.tp
-    rate = gemm_flop_per_s(gpu, gpu.precision(job.precision))
-    flop = 2.0 * (tokens + KERNELS.gemm_m_half) * model.active_parameters / cut
-    scores = float(tokens) ** 2 * model.layers * model.heads * 2 * model.head_dim / cut
-    passes = model.layers * tokens * 2.0 * 20.0 * model.hidden / cut / stream_bytes_per_s(gpu)
-    g = group(cluster, layout.tp)
-    size = BF16 * tokens * model.hidden
-    sums = 2.0 * model.layers * collective_time(cluster, "all_reduce", size, g)
-    local = (
-        flop / rate
-        + scores
-        / attention_flop_per_s(gpu, "flash3", tokens, (model.head_dim + model.v_head_dim) / 2)
-        + passes
-    )
-    return local + sums + DECODE.scheduler_ms * 1e-3
+# ------------------------------------------------------------------ memory
 
 
 def decode_memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
     """Bytes of one GPU of a serving layout: weights, the cache of its sequences, the rest. [B]"""
     model = job.transformer
-    width = WEIGHT_BYTES[_stored(cluster, job)]
     ends = BF16 * model.embedding_parameters * (1 if model.tied_embeddings else 2)
     body = model.non_expert_parameters - ends / BF16
     cut = where(layout.ep > 1, layout.ep, layout.tp)
     share = ceil(model.layers / layout.pp - 1e-9) / model.layers
-    weights = width * share * (body / layout.tp + model.routed_parameters / cut) + ends / layout.tp
-    kv_ranks = 1.0 if model.kv_width else minimum(layout.tp, float(model.kv_heads))
+    dense = weight_bytes(attention_format(job)) * body / layout.tp
+    routed = weight_bytes(stored(job)) * model.routed_parameters / cut
     sequences = layout.micro_batch * layout.pp
-    cache = sequences * job.seq_len * model.kv_cached * cache_width(cluster, job)
     return MemoryTerms(
-        weights=weights,
+        weights=share * (dense + routed) + ends / layout.tp,
         gradients=0.0,
         optimizer=0.0,
-        activations=cache * share * model.layers / kv_ranks,
+        activations=sequences * share * sequence_bytes(cluster, job, layout),
         logits=4.0 * layout.micro_batch * model.vocab / layout.tp,
         gathered=0.0,
         overhead=MEMORY.overhead_bytes + 1.0 * GIGA,
     )
+
+
+def sequence_bytes(cluster: Cluster, job: Job, layout: Layout) -> Value:
+    """Cache of one sequence of job.seq_len tokens in all layers, on one GPU of its tp group. [B]"""
+    cached = job.transformer.cached(float(job.seq_len)) * cache_bytes(cluster.gpu, job)
+    return cached / kv_ranks(job, layout)
+
+
+def most_sequences(cluster: Cluster, job: Job, layout: Layout) -> Value:
+    """Sequences of a tp group and stage whose cache fits beside the weights; 0 where none does."""
+    empty = decode_memory(cluster, job, replace(layout, micro_batch=0.0 * layout.tp))
+    one = decode_memory(cluster, job, replace(layout, micro_batch=0.0 * layout.tp + 1.0))
+    each = one.total - empty.total
+    free = cluster.gpu.memory_bytes - empty.total
+    return minimum(maximum(free / each // 1.0, 0.0), float(MAX_BATCH))
+
+
+# ------------------------------------------------------------------ layouts
 
 
 @lru_cache(maxsize=256)
@@ -221,8 +310,8 @@ def _batches(job: Job, groups: int) -> list[int]:
         return [job.micro_batch]
     if job.global_batch:
         return [-(-job.global_batch // groups)]
-    halves = (round(2 ** (k / 2)) for k in range(25))
-    return sorted({q for q in halves if q <= MAX_BATCH})
+    quarters = (round(2 ** (k / 4)) for k in range(49))
+    return sorted({q for q in quarters if q <= MAX_BATCH})
 
 
 def tokens_per_s(job: Job, layout: Layout, token: Value) -> Value:
@@ -233,22 +322,47 @@ def tokens_per_s(job: Job, layout: Layout, token: Value) -> Value:
     return in_flight / token
 
 
-def decode_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[Layout]:
-    """The layouts of highest throughput that fit and meet max_tpot_ms, best first.
+def fitting_layouts(cluster: Cluster, job: Job, gpus: int) -> Layout:
+    """The candidates whose weights and cache fit into a GPU's memory; may have no rows.
 
-    Where none is fast enough, the ones with the shortest time per token.
+    Where the batch is free, each split is there with as many sequences as its cache holds, too.
     """
     rows = decode_candidates(job, gpus)
     if not len(rows):
-        return []
+        return rows
     fits = np.asarray(decode_memory(cluster, job, rows).total) <= cluster.gpu.memory_bytes
-    if not fits.any():
+    if job.micro_batch or job.global_batch:
+        return rows.rows(fits)
+    first = rows.rows(np.asarray(rows.micro_batch) == 1)
+    full = replace(first, micro_batch=np.asarray(most_sequences(cluster, job, first)))
+    full = full.rows(np.asarray(full.micro_batch) >= 1)
+    return stacked(rows.rows(fits), full)
+
+
+def stacked(above: Layout, below: Layout) -> Layout:
+    """The rows of two layouts of columns, one under the other."""
+    pairs = {name: (getattr(above, name), getattr(below, name)) for name in COLUMNS}
+    columns: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
+    return replace(above, **columns)
+
+
+def decode_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[Layout]:
+    """The layouts of highest throughput that fit and meet max_tpot_ms, best first.
+
+    Of layouts whose throughput is within `UNDECIDED` of the best the one that splits the model
+    over the fewest GPUs comes first: replicas share nothing that could be slow or fail. Where none
+    is fast enough, the ones with the shortest time per token.
+    """
+    rows = fitting_layouts(cluster, job, gpus)
+    if not len(rows):
         return []
-    rows = rows.rows(fits)
     token = np.asarray(token_time(cluster, job, rows).total)
-    merit = -np.asarray(tokens_per_s(job, rows, token))
-    if job.max_tpot_ms is not None:
-        fast = token <= job.max_tpot_ms * 1e-3
-        merit = np.where(fast, merit, token) if fast.any() else token
-    order = np.argsort(merit, kind="stable")[:top]
-    return [rows.row(int(index)) for index in order]
+    rate = np.asarray(tokens_per_s(job, rows, token))
+    limit = np.inf if job.max_tpot_ms is None else job.max_tpot_ms * 1e-3
+    if not (token <= limit).any():
+        return [rows.row(int(index)) for index in np.argsort(token, kind="stable")[:top]]
+    merit = np.where(token <= limit, rate, 0.0)
+    near = merit >= (1.0 - UNDECIDED) * merit.max()
+    split = np.where(near, np.asarray(rows.tp * rows.pp), np.inf)
+    order = np.lexsort((-merit, split))
+    return [rows.row(int(index)) for index in order[:top]]

@@ -22,14 +22,15 @@ from scoring.decode import (
     decode_candidates,
     decode_layouts,
     decode_memory,
-    prefill_time,
     token_time,
     tokens_per_s,
 )
 from scoring.fields import FieldError
+from scoring.formats import multiplied, stored
 from scoring.hardware import Cluster
 from scoring.layout import Layout, candidates
 from scoring.memory import MemoryTerms, training_memory
+from scoring.prefill import prefill_time
 from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
 from scoring.traffic import Traffic
 from scoring.training import training_step
@@ -243,7 +244,7 @@ def _breakdown(
         traffic = custom.traffic
     elif job.kind == "decode":
         token = token_time(cluster, job, layout)
-        terms["compute_s"] = token.weights + token.cache + token.overhead
+        terms["compute_s"] = token.local
         terms |= {"exposed_tp_s": token.exposed_tp, "exposed_ep_s": token.exposed_ep}
         terms["exposed_pp_s"] = token.exposed_pp
         traffic = token.traffic
@@ -260,12 +261,11 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     exposed = sum(time[name] for name in WAITING)
     memory = _memory(cluster, job, layout)
     low, high = _interval(cluster, job, gpus, layout, seconds)
-    precision = cluster.gpu.precision(job.precision)
+    wanted = stored(job) if job.kind == "decode" else job.precision
+    precision = multiplied(cluster.gpu, job)
     warnings = list(cluster.warnings)
-    if precision != job.precision:
-        warnings.append(
-            f"{cluster.gpu.slug} does not compute in {job.precision}: runs in {precision}"
-        )
+    if precision != wanted:
+        warnings.append(f"{cluster.gpu.slug} does not compute in {wanted}: runs in {precision}")
     if not cluster.measured:
         warnings.append("this GPU or fabric was never measured: the interval is twice as wide")
     assumptions = (*cluster.assumptions, *job.assumptions, *_standing_assumptions(job))
@@ -315,7 +315,8 @@ def _standing_assumptions(job: Job) -> tuple[str, ...]:
     if job.kind == "custom":
         return ("messages are not overlapped with compute",)
     if job.kind == "decode":
-        return ("every sequence has the same context; prefill runs apart",)
+        prompts = "share the steps" if job.output_len else "are read apart"
+        return (f"every sequence has the same context; prompts {prompts}",)
     return (
         f"software: {job.software}; nothing fails, data and checkpoints are free",
         *(("experts are loaded unevenly",) if job.transformer.experts else ()),

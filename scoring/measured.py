@@ -11,28 +11,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scoring.constants import SOFTWARE
-from scoring.decode import (
-    decode_memory,
-    prefill_time,
-    token_time,
-    tokens_per_s,
-)
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, divisors
 from scoring.machines import (
     CannotPredict,
     Prediction,
-    leading,
     machine,
     number,
-    pairs_of,
     software_of_row,
 )
 from scoring.measured_collectives import predict_collective
+from scoring.measured_serving import predict_serving
+from scoring.measured_shapes import precision_of_row, shape_of_row
 from scoring.memory import training_memory
 from scoring.search import fastest_layouts
 from scoring.training import training_step
-from scoring.transformers import Transformer, known_shape, shape
 from scoring.units import TERA
 from scoring.workload import Job
 
@@ -53,7 +46,7 @@ def predict(row: Mapping[str, str]) -> Prediction:
     FieldError
         For a column that holds what it cannot.
     """
-    kinds = {"train": _train, "infer": _infer, "nccl": predict_collective}
+    kinds = {"train": _train, "infer": predict_serving, "nccl": predict_collective}
     kind = row.get("kind", "")
     if kind not in kinds:
         raise CannotPredict("kind is not train, infer or nccl")
@@ -155,7 +148,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
             raise CannotPredict("batch not stated")
         batch = micro * dp  # no gradient accumulation is mentioned
         assumed = True
-    precision, stated = _precision(row)
+    precision, stated = precision_of_row(row)
     task = row.get("model_name", "") + row.get("extra", "")
     kind = "finetune_lora" if "lora" in task.lower() else "train"
     bert = row.get("model_name", "").startswith("BERT")
@@ -171,7 +164,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         name="row",
         kind=kind,
         precision=precision,
-        model=_shape(row),
+        model=shape_of_row(row),
         seq_len=int(seq_len),
         global_batch=int(batch),
         micro_batch=int(micro) if micro else None,
@@ -246,53 +239,6 @@ def _training_layout(
     return best[1], guessed
 
 
-def _infer(row: Mapping[str, str]) -> Prediction:
-    extra = pairs_of(row)
-    if extra.get("mode") == "disagg":
-        raise CannotPredict("disaggregated serving without its pools")
-    metric = row["metric_name"]
-    if metric not in ("tpot_ms", "decode_tokens/s (batch 1)"):
-        raise CannotPredict(f"metric {metric} is not modelled")
-    count = _gpus(row)
-    if re.match(r"q\d", row.get("precision", ""), re.IGNORECASE):
-        raise CannotPredict("weight-only quantisation is not modelled")
-    cluster = machine(row)
-    batch = (
-        1.0
-        if "batch 1" in metric
-        else leading(extra.get("concurrency")) or number(row, "global_batch")
-    )
-    if not batch:
-        raise CannotPredict("batch not stated")
-    tp, pp = number(row, "tp") or 1.0, number(row, "pp") or 1.0
-    ep = number(row, "ep") or 1.0
-    dp = max(count / (tp * pp), 1.0)
-    outputs = leading(extra.get("osl")) or 0.0
-    context = (number(row, "seq_len") or 1024.0) + 0.5 * outputs
-    job = Job(
-        name="row",
-        kind="decode",
-        precision=_precision(row)[0],
-        model=_shape(row),
-        seq_len=int(context),
-        prompt_len=int(number(row, "seq_len") or 1024),
-        global_batch=int(batch),
-    )
-    q = max(batch / (dp * pp), 1.0)
-    layout = Layout(tp=tp, pp=pp, dp=dp, ep=ep if ep % tp == 0 else 1.0, micro_batch=q)
-    if float(decode_memory(cluster, job, layout).total) > 1.5 * cluster.gpu.memory_bytes:
-        raise CannotPredict("the stated layout does not hold the model")
-    token = float(token_time(cluster, job, layout).total)
-    if outputs and "batch 1" not in metric:
-        # In-flight batching: each new prompt's prefill stops the tokens of the others, and a
-        # slot takes a new prompt once in `outputs` steps.
-        token += q / outputs * float(prefill_time(cluster, job, layout))
-    if metric == "tpot_ms":
-        return Prediction(token * 1e3, is_rate=False, assumed=True, kind="infer")
-    value = float(tokens_per_s(job, layout, token))
-    return Prediction(value, is_rate=True, assumed=True, kind="infer")
-
-
 # ------------------------------------------------------------------ columns
 
 
@@ -301,54 +247,6 @@ def measured_value(row: Mapping[str, str]) -> float:
     if value is None or value <= 0:
         raise CannotPredict("no measured value")
     return value
-
-
-def _shape(row: Mapping[str, str]) -> Transformer:
-    """The stated shape; for public mixtures the model card's, whose expert widths rows confuse."""
-    slug = known_shape(row.get("model_name", ""))
-    if slug and (not number(row, "layers") or number(row, "experts")):
-        return shape(slug)
-    layers, hidden = number(row, "layers"), number(row, "hidden")
-    if not layers or not hidden:
-        raise CannotPredict("shape not stated and not of a known model")
-    if re.search(r"nemotron_3", row.get("model_name", ""), re.IGNORECASE):
-        raise CannotPredict("a hybrid of attention and state spaces is not modelled")
-    heads = int(number(row, "heads") or max(hidden // 128, 1))
-    kv_heads = int(number(row, "kv_heads") or heads)
-    ffn = int(number(row, "ffn_hidden") or 4 * hidden)
-    experts = int(number(row, "experts") or 0)
-    gated = kv_heads < heads or ffn < 3.5 * hidden
-    return Transformer(
-        name=row.get("model_name", ""),
-        layers=int(layers),
-        hidden=int(hidden),
-        ffn_hidden=ffn,
-        heads=heads,
-        kv_heads=kv_heads,
-        head_dim=max(int(hidden) // heads, 1),
-        v_head_dim=max(int(hidden) // heads, 1),
-        vocab=int(number(row, "vocab") or 50_257),
-        gated=gated,
-        experts=experts,
-        topk=int(number(row, "topk") or 2) if experts else 0,
-        moe_layers=int(layers) if experts else 0,
-    )
-
-
-def _precision(row: Mapping[str, str]) -> tuple[str, bool]:
-    """The GEMMs' precision, and whether the row states it."""
-    text = row.get("precision", "").lower()
-    if "fp4" in text or "fp4" in row.get("extra", "").lower():
-        return "nvfp4", True
-    if "fp8" in text or "float8" in text:
-        return "fp8", "config" not in text
-    if "config" in text:  # MLPerf from v3.0: tuned in fp8 where the GPU has it
-        return "fp8", False
-    if "fp16" in text or "half" in text:
-        return "fp16", True
-    if not text and "Megatron-Bridge" in row.get("framework", ""):
-        return "fp8", False  # the column is blank where the page's table is of fp8 recipes
-    return "bf16", bool(text)
 
 
 def _recompute(row: Mapping[str, str], software: str) -> tuple[str | None, bool]:

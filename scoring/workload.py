@@ -15,6 +15,7 @@ from functools import cache
 
 from scoring.collectives import KINDS as COLLECTIVE_KINDS
 from scoring.constants import SOFTWARE, data_file
+from scoring.engines import ENGINES
 from scoring.fields import FieldError, Fields
 from scoring.gpus import PRECISIONS
 from scoring.transformers import Transformer, shape_fields, shapes
@@ -22,6 +23,9 @@ from scoring.transformers import Transformer, shape_fields, shapes
 JOB_KINDS = ("train", "finetune_lora", "decode", "custom")
 SCALINGS = ("fixed", "volume", "surface")
 WEIGHT_BYTES = {"nvfp4": 0.5625, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "tf32": 4.0, "fp64": 8.0}
+# Formats in which weights alone are narrow and products are of 16 bits; with their scales.
+WEIGHT_ONLY_BYTES = {"int4": 0.53125, "q4_k_m": 0.606, "int8": 1.0}
+MAX_DRAFTED = 16  # tokens guessed a step; engines guess 1 to 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,11 @@ class Job:
     scored_share: float = 1.0  # of the tokens meet the output projection: 0.15 where masked ones do
     prompt_len: int = 0
     max_tpot_ms: float | None = None
+    output_len: int = 0  # decode: tokens of an answer; 0 = prompts are read apart
+    weights: str | None = None  # decode: their format where they alone are narrow
+    engine: str = "any"
+    drafted: int = 0  # speculative decoding: tokens guessed a step, and
+    accepted: float = 1.0  # tokens that a step yields in the mean, the sure one among them
     flop: float = 0.0
     hbm_bytes: float = 0.0
     memory_gb: float = 0.0
@@ -119,9 +128,10 @@ class Job:
         given
             kind (train, finetune_lora, decode, custom), then for a transformer: `model`, the slug
             of a known shape, or its fields; seq_len, global_batch, micro_batch, precision,
-            activation_recompute, software, attention, lora_rank, expert_imbalance, prompt_len,
-            max_tpot_ms. For a custom job: flop, hbm_bytes, memory_gb of one step of the whole
-            problem, and messages.
+            activation_recompute, software, attention, lora_rank, expert_imbalance; for decoding
+            prompt_len, output_len, max_tpot_ms, engine, weights, drafted_tokens and
+            accepted_tokens (of speculative decoding, a step). For a custom job: flop, hbm_bytes,
+            memory_gb of one step of the whole problem, and messages.
 
         Raises
         ------
@@ -173,6 +183,10 @@ class Job:
         if micro and batch and batch % micro:
             raise FieldError("micro_batch", f"must divide global_batch ({batch}), not {micro}.")
         rank = f.whole("lora_rank", 1, 65_536)
+        drafted = f.whole("drafted_tokens", 0, MAX_DRAFTED) or 0
+        accepted = f.number("accepted_tokens", 1, 1 + MAX_DRAFTED) or 1.0
+        if accepted > 1 + drafted:
+            raise FieldError("accepted_tokens", f"must be at most 1 + drafted_tokens ({drafted}).")
         return cls(
             name=name,
             kind=kind,
@@ -188,6 +202,11 @@ class Job:
             expert_imbalance=f.number("expert_imbalance", 1, 100),
             prompt_len=f.whole("prompt_len", 0, 100_000_000) or 0,
             max_tpot_ms=f.number("max_tpot_ms", 0.001, 1e6),
+            output_len=f.whole("output_len", 0, 100_000_000) or 0,
+            weights=f.text("weights", WEIGHT_ONLY_BYTES),
+            engine=f.text("engine", ENGINES) or "any",
+            drafted=drafted,
+            accepted=accepted,
         )
 
 

@@ -1,0 +1,61 @@
+"""The model and the number format that a measured row names."""
+
+import re
+from collections.abc import Mapping
+
+from scoring.machines import CannotPredict, number
+from scoring.transformers import Transformer, known_shape, shape
+
+
+def shape_of_row(row: Mapping[str, str]) -> Transformer:
+    """The stated shape; for public mixtures the model card's, whose expert widths rows confuse.
+
+    Raises
+    ------
+    CannotPredict
+        Where neither is there, or the model is of a kind that is not modelled.
+    """
+    slug = known_shape(row.get("model_name", ""))
+    if slug and (not number(row, "layers") or number(row, "experts")):
+        return shape(slug)
+    layers, hidden = number(row, "layers"), number(row, "hidden")
+    if not layers or not hidden:
+        raise CannotPredict("shape not stated and not of a known model")
+    if re.search(r"nemotron_3", row.get("model_name", ""), re.IGNORECASE):
+        raise CannotPredict("a hybrid of attention and state spaces is not modelled")
+    heads = int(number(row, "heads") or max(hidden // 128, 1))
+    kv_heads = int(number(row, "kv_heads") or heads)
+    ffn = int(number(row, "ffn_hidden") or 4 * hidden)
+    experts = int(number(row, "experts") or 0)
+    gated = kv_heads < heads or ffn < 3.5 * hidden
+    return Transformer(
+        name=row.get("model_name", ""),
+        layers=int(layers),
+        hidden=int(hidden),
+        ffn_hidden=ffn,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=max(int(hidden) // heads, 1),
+        v_head_dim=max(int(hidden) // heads, 1),
+        vocab=int(number(row, "vocab") or 50_257),
+        gated=gated,
+        experts=experts,
+        topk=int(number(row, "topk") or 2) if experts else 0,
+        moe_layers=int(layers) if experts else 0,
+    )
+
+
+def precision_of_row(row: Mapping[str, str]) -> tuple[str, bool]:
+    """The GEMMs' precision, and whether the row states it."""
+    text = row.get("precision", "").lower()
+    if "fp4" in text or "fp4" in row.get("extra", "").lower():
+        return "nvfp4", True
+    if "fp8" in text or "float8" in text:
+        return "fp8", "config" not in text
+    if "config" in text:  # MLPerf from v3.0: tuned in fp8 where the GPU has it
+        return "fp8", False
+    if "fp16" in text or "half" in text:
+        return "fp16", True
+    if not text and "Megatron-Bridge" in row.get("framework", ""):
+        return "fp8", False  # the column is blank where the page's table is of fp8 recipes
+    return "bf16", bool(text)
