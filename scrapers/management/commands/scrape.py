@@ -28,7 +28,7 @@ STEPS = ("fetched", "keeping", "reading", "publishing")
 class Command(BaseCommand):
     """Fetch, keep, read and publish one provider; or what a file holds; or a held run."""
 
-    help = "Scrape one provider into the catalog. Exit 0 published, unchanged or skipped, 1 held or failed."
+    help = "Scrape one provider into the catalog. Exit 0, or 1 where the list is held or failed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The options of DESIGN 6."""
