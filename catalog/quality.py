@@ -98,7 +98,7 @@ def coverage_by_basis() -> dict[str, Coverage]:
 
     And `provisional`: the part of the whole of which its source says that it is no promise.
     """
-    ways = [(kind, f"= '{kind}'", "basis") for kind in KINDS]
+    ways = [(str(kind), f"= '{kind}'", "basis") for kind in KINDS]
     ways.append(("provisional", "= 'true'", "provisional"))
     columns = [_known(name, said, key) for _, said, key in ways for name in FIELDS]
     with connection.cursor() as cursor:
@@ -108,7 +108,7 @@ def coverage_by_basis() -> dict[str, Coverage]:
         )
         offers, *counts = cursor.fetchone()
     shares = iter(round(said / offers, 4) if offers else 0.0 for said in counts)
-    return {str(way): {name: next(shares) for name in FIELDS} for way, *_ in ways}
+    return {way: {name: next(shares) for name in FIELDS} for way, *_ in ways}
 
 
 def _known(name: str, said: str = "", key: str = "basis") -> str:

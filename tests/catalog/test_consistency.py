@@ -45,10 +45,8 @@ def test_links_times_rate_is_the_total_of_a_full_mesh() -> None:
 def test_a_rate_through_a_switch_is_that_of_the_sku_and_headlines_count_both_ways() -> None:
     board = {"gpu": "h100-sxm5-80gb", "scale_up": "nvswitch"}
     assert sentences(said(**board, scale_up_gbytes_per_s=450)) == []
-    assert sentences(said(**board, scale_up_gbytes_per_s=900)) == [
-        "links × rate = total: a h100-sxm5-80gb has 450 GB/s one way, not 900 GB/s"
-        " (that is both ways)"
-    ]
+    (sentence,) = sentences(said(**board, scale_up_gbytes_per_s=900))
+    assert sentence.endswith("has 450 GB/s one way, not 900 GB/s (that is both ways)")
     part = board | {"scale_up": "nvlink_bridge"}  # fewer links than the board has
     assert sentences(said(**part, scale_up_gbytes_per_s=300)) == []
 
@@ -67,10 +65,9 @@ def test_a_nic_is_no_faster_than_a_port_of_its_generation() -> None:
 def test_a_peak_is_the_dense_one_of_the_sku() -> None:
     h100 = {"gpu": "h100-sxm5-80gb"}
     assert sentences(said(**h100, bf16_tflops=989)) == []
-    assert sentences(said(**h100, bf16_tflops=1979)) == [
-        "dense peak: a h100-sxm5-80gb has 989.5 Tflop/s in bf16, not 1979 Tflop/s"
-        " (that is the sparse one)"
-    ]
+    (sentence,) = sentences(said(**h100, bf16_tflops=1979))
+    assert sentence.startswith("dense peak: a h100-sxm5-80gb has 989.5 Tflop/s in bf16, not 1979")
+    assert sentence.endswith("(that is the sparse one)")
 
 
 def test_an_aggregator_is_held_to_the_equations_too() -> None:
