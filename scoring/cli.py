@@ -1,4 +1,4 @@
-"""The command line: estimate, search, collective, validate.
+"""The command line: estimate, search, pareto, collective, validate.
 
 Exit 0 with an answer, 1 where the job does not fit (the reasons are the answer), 2 for bad input:
 then one sentence on stderr names the field, and nothing else is printed.
@@ -20,6 +20,7 @@ from scoring.estimate import search as search_layouts
 from scoring.fields import FieldError, Fields, read_file
 from scoring.hardware import Cluster, cluster_fields, clusters
 from scoring.layout import Layout
+from scoring.serving import Served, pareto
 from scoring.units import GIGA
 from scoring.validation import validate
 from scoring.workload import Job, job_fields, jobs
@@ -56,6 +57,7 @@ def _run(arguments: Sequence[str]) -> int:
     commands = {
         "estimate": _estimate,
         "search": _search,
+        "pareto": _pareto,
         "collective": _collective,
         "validate": _validate,
     }
@@ -72,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, words in (
         ("estimate", "one cluster, one job: the best layout, or the one given"),
         ("search", "the best layouts, best first"),
+        ("pareto", "serving: speed for one reader against tokens of a GPU, fastest first"),
     ):
         command = commands.add_parser(name, help=words, description=words)
         _add_cluster(command)
@@ -82,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--example", choices=("cluster", "job"), help="print a complete file")
         if name == "estimate":
             command.add_argument("--layout", help="tp=8,pp=2,dp=4,... instead of a search")
-        else:
+        elif name == "search":
             command.add_argument("--top", metavar="N", default="10", help="how many layouts")
             command.add_argument("--timing", action="store_true", help="time of the search")
     words = "time, algorithm and bus bandwidth of one collective"
@@ -208,6 +211,32 @@ def _search(options: argparse.Namespace) -> int:
         lines.append(f"{timing['layouts']} layouts in {took:.3f} s")
     _print(answer if options.json else None, lines)
     return OK if found else DOES_NOT_FIT
+
+
+def _pareto(options: argparse.Namespace) -> int:
+    cluster, job = _read_cluster(options), _read_job(options)
+    gpus = _gpus(options, cluster)
+    points = pareto(cluster, job, gpus)
+    answer = {
+        "cluster": cluster.name,
+        "job": job.name,
+        "gpus": gpus,
+        "points": [point.as_json() for point in points],
+        "assumptions": list(cluster.assumptions),
+        "warnings": list(cluster.warnings),
+    }
+    lines = [_point(point) for point in points] or [f"{job.name} does not fit on {gpus} GPUs"]
+    _print(answer if options.json else None, lines)
+    return OK if points else DOES_NOT_FIT
+
+
+def _point(point: Served) -> str:
+    split = ", ".join(f"{n} {v}" for n, v in point.layout.as_json().items() if v not in (0, 1))
+    return (
+        f"{1e3 * point.token_s:7.1f} ms a token, {point.tokens_per_s_per_user:6.1f} tokens/s for "
+        f"one, {point.tokens_per_s_per_gpu:8.1f} tokens/s/GPU, first after "
+        f"{1e3 * point.first_token_s:.0f} ms: {split.removesuffix(', recompute none')}"
+    )
 
 
 def _collective(options: argparse.Namespace) -> int:
