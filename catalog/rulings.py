@@ -153,11 +153,14 @@ def aliases(kind: AliasKind, provider: str) -> Mapping[tuple[str, str], str]:
 # --- Of a list --------------------------------------------------------------------------------
 
 
-def newest_lists(providers: Iterable[str]) -> list[ScrapeRun]:
-    """The run of each provider whose list the catalog stands on now."""
+READ = (RunState.PUBLISHED, RunState.UNCHANGED)
+
+
+def newest_lists(providers: Iterable[str], states: Iterable[RunState] = READ) -> list[ScrapeRun]:
+    """The newest run of each provider in one of these states whose payload is there whole."""
     read = ScrapeRun.objects.filter(
         provider__in=set(providers),
-        state__in=[RunState.PUBLISHED, RunState.UNCHANGED],
+        state__in=list(states),
         collected_at__isnull=False,
         documents__isnull=False,
     )

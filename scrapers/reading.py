@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from catalog.judgement import NOTHING as NOTHING_SAID
+from catalog.judgement import Judgement
 from catalog.records import Normalised
 from scrapers.bundle import unpack
 from scrapers.fields import Unreadable
@@ -46,6 +48,7 @@ class Task:
     rates: Mapping[str, Rate]
     collected_at: datetime | None = None
     from_file: bool = False  # the one document may be a bundle with its context
+    judgement: Judgement = NOTHING_SAID
 
 
 def is_nothing(bodies: Iterable[bytes]) -> bool:
@@ -105,7 +108,7 @@ def answer(task: Task) -> Normalised | str:
             bundle = unpack(documents[0])
             documents, at = bundle.documents, bundle.collected_at or at
             rates |= bundle.rates
-        return offers(provider_module(task.slug).PROVIDER, documents, rates, at)
+        return offers(provider_module(task.slug).PROVIDER, documents, rates, at, task.judgement)
     except Unreadable as problem:
         return str(problem)
 

@@ -7,7 +7,7 @@ from celery import shared_task
 
 from catalog import exchange
 from catalog.retention import forget
-from scrapers import leases, rates, runs
+from scrapers import errands, leases, rates, runs
 from scrapers.registry import PROVIDERS
 
 TICK_SECONDS = 15.0
@@ -19,6 +19,8 @@ def tick() -> None:
     """End what was lost, and wake a worker for each provider that is due."""
     leases.register(PROVIDERS.values())
     leases.bury()
+    if errands.waiting():
+        run_errands.apply_async(expires=EXPIRES_SECONDS)
     for slug in leases.due():
         scrape.apply_async((slug,), expires=EXPIRES_SECONDS)
 
@@ -28,6 +30,12 @@ def scrape(slug: str) -> None:
     """The whole first arrow for one provider; nothing when it is not due or another has it."""
     if slug in PROVIDERS:
         runs.scrape_due(slug)
+
+
+@shared_task(name="scrapers.run_errands")  # type: ignore[untyped-decorator]
+def run_errands() -> None:
+    """What people have asked for in the admin: lists to replay, or to let through."""
+    errands.run()
 
 
 @shared_task(name="scrapers.refresh_rates")  # type: ignore[untyped-decorator]

@@ -1,0 +1,60 @@
+"""What people have asked for in the admin, carried out: each once, with its outcome written down.
+
+An errand stands in Postgres. A worker that dies of one leaves it taken; it is taken again later,
+and carrying it out twice changes nothing.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.db import DatabaseError
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from catalog.ingest import Fenced
+from catalog.models import Errand, ErrandKind
+from scrapers import runs
+from scrapers.fields import Unreadable
+from scrapers.reading import ParserDied
+from scrapers.registry import UnknownProvider
+
+LOST = timedelta(minutes=15)  # longer than a task may run
+EXPECTED = (
+    runs.Busy, runs.NotHeld, runs.NotKept, Fenced, Unreadable, ParserDied, UnknownProvider,
+    DatabaseError,
+)  # fmt: skip
+
+
+def _open() -> QuerySet[Errand]:
+    return Errand.objects.filter(
+        Q(taken_at=None) | Q(taken_at__lt=Now() - LOST), done_at=None
+    ).order_by("asked_at", "id")
+
+
+def waiting() -> bool:
+    """True when somebody has asked for something."""
+    return _open().exists()
+
+
+def run() -> list[Errand]:
+    """Carry out all that is waiting, the first asked first."""
+    return list(_each())
+
+
+def _each() -> Iterator[Errand]:
+    for errand in _open().select_related("run__replay_of"):
+        if _open().filter(pk=errand.pk).update(taken_at=Now()):  # else another worker has it
+            errand.outcome = _outcome(errand)[:1000]
+            errand.done_at = Now()
+            errand.save(update_fields=["outcome", "done_at"])
+            yield errand
+
+
+def _outcome(errand: Errand) -> str:
+    try:
+        if errand.kind == ErrandKind.APPROVE:
+            slug = errand.run.provider_id
+            return runs.approve(slug, errand.run_id, errand.asked_by).told()
+        return runs.replay(errand.run).told()
+    except EXPECTED as problem:
+        return str(problem)
