@@ -1,8 +1,8 @@
 """A listing as people paste it, read honestly: what the words say, what we know of the type, why.
 
 A text is somebody's copy, so what it says is `stated`: the bundled facts of a known instance type
-speak before it, and the text fills what they leave open. `text_readers` and
-`text_networks` have a reader for each kind of wording.
+speak before it, and the text fills what they leave open. `text_gpus`, `text_links`,
+`text_fabrics`, `text_networks` and `text_prices` have a reader for each kind of wording.
 """
 
 import re
@@ -11,18 +11,21 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 
-from catalog.facts import DATA, read
-from catalog.records import WITHHELD, Basis, Fact, OfferRecord, PriceModel, Value
+from catalog.facts import ATTRIBUTES, DATA, read
+from catalog.ledger import plain, spec
+from catalog.records import WITHHELD, Basis, Fact, OfferRecord, PriceModel
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
-from scrapers.quantities import fold
+from scrapers.quantities import LONGEST, fold
+from scrapers.text_fabrics import FABRIC_READERS
+from scrapers.text_gpus import GPU_READERS
+from scrapers.text_links import LINK_READERS
 from scrapers.text_networks import NETWORK_READERS
-from scrapers.text_readers import GPU_READERS, LINK_READERS
+from scrapers.text_prices import price_of
 from scrapers.text_reading import Reading
 
 SOURCE = "the listing's own text"
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-LONGEST = 20_000
 
 
 def read_text(slug: str, text: str) -> Iterator[dict[str, object]]:
@@ -110,42 +113,58 @@ def _read(slug: str, instance: str, text: str) -> Reading:
     parts = tuple(part.strip() for part in re.split(r"[|;\n]", text) if part.strip())
     known = instance in _types().get(slug, {})
     reading = Reading(slug, instance, text, parts, known)
-    for reader in (*GPU_READERS, *NETWORK_READERS, *LINK_READERS):
+    for reader in (*GPU_READERS, *FABRIC_READERS, *NETWORK_READERS, *LINK_READERS):
         reader(reading)
     return reading
 
 
 def _offer(reading: Reading) -> dict[str, object]:
     today = datetime.now(UTC)
-    facts = [_fact(reading, name, value, today.date()) for name, value in reading.said.items()]
+    facts = tuple(_facts(reading, today.date()))
     bundled = _bundled(reading)
-    if bundled:
-        reading.why.append(
-            f"{reading.instance} is known: its {len(bundled)} bundled facts speak before the text"
-        )
-    candidates = reading.gpu.candidates if reading.gpu else ()
+    amount, currency = price_of(reading) or (None, None)
+    settled = any(f.attribute == "gpu" and f.value for f in bundled)
     record = OfferRecord(
         provider=reading.provider,
         instance_type=reading.instance,
         price_model=PriceModel.ON_DEMAND,
         collected_at=today,
         source_url=SOURCE,
-        facts=tuple(facts),
-        gpu_candidates=() if any(f.attribute == "gpu" and f.value for f in bundled) else candidates,
-        native_amount=_price(reading),
-        native_currency="USD" if _price(reading) else None,
-        usd_per_hour=_price(reading),
-        warnings=tuple(reading.warnings),
+        facts=facts,
+        gpu_candidates=reading.gpu.candidates if reading.gpu and not settled else (),
+        native_amount=amount,
+        native_currency=currency,
+        usd_per_hour=amount if currency == "USD" else None,
+        warnings=tuple(dict.fromkeys(reading.warnings)),
     )
-    return offer_line(record, bundled) | {"why": reading.why}
+    return offer_line(record, bundled) | {"why": list(_why(reading, [*facts, *bundled]))}
 
 
-def _fact(reading: Reading, name: str, value: Value, day: date) -> Fact:
+def _facts(reading: Reading, day: date) -> Iterator[Fact]:
     subject = f"{reading.provider}/{reading.instance}"
-    note = WITHHELD if value is None else ""
-    return Fact(subject, name, value, Basis.STATED, SOURCE, day, note=note)
+    for name, value in (*reading.said.items(), *reading.also):
+        note = WITHHELD if value is None else reading.why.get(name, "")
+        yield Fact(subject, name, value, Basis.STATED, SOURCE, day, note=note)
 
 
-def _price(reading: Reading) -> Decimal | None:
-    found = re.search(r"\$ ?([0-9]{1,4}(?:\.[0-9]{1,6})?)(?:/h(?:ou)?r?)?", reading.text)
-    return Decimal(found[1]) if found and Decimal(found[1]) else None
+def _why(reading: Reading, facts: list[Fact]) -> Iterator[str]:
+    """For each field its value and who says so, then each that stays open, and why."""
+    found = spec(facts).findings
+    for name in ATTRIBUTES:
+        if name not in found:
+            continue
+        fact = found[name].fact
+        value = plain(fact.value) if isinstance(fact.value, Decimal) else fact.value
+        yield f"{name} = {value}: {_says(fact)}"
+        read = reading.said.get(name)
+        if read is not None and read != fact.value and fact.source != SOURCE:
+            yield f"{name}: the text's {read} is weaker than that ({reading.why[name]})"
+    for name, reason in reading.why.items():
+        if name not in found:
+            yield f"{name}: {reason}" if name in ATTRIBUTES else f"{name} = {reason}"
+
+
+def _says(fact: Fact) -> str:
+    if fact.source == SOURCE:
+        return f"the text, {fact.note}"
+    return f"{fact.basis}, {fact.source}"

@@ -1,100 +1,211 @@
-"""Where in a running text a GPU is named, how many of it, and with what memory."""
+"""Readers of which GPUs an instance has, how many, and with what memory."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 
-from catalog.facts import gpus
-from scrapers.gpu_names import skus_of
-from scrapers.quantities import gigabytes
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A GPU in a text: `name` as `gpu_names.identify` reads it, and the words as printed."""
-
-    name: str
-    count: int | None
-    printed: str
+from catalog.records import FabricKind, ScaleUp
+from scrapers.azure_sizes import is_rdma_capable, size
+from scrapers.gpu_names import Named, UnknownGpu, identify, memory_of
+from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
+from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_in, memories_in
+from scrapers.text_reading import Reading, number_of, value_of
 
 
-def gpu_in(text: str) -> Words | None:
-    """The first GPU that a text names: "8x H100 (80 GB SXM5)", "n3-H100-SXM5x8", "2a100p"."""
-    found = _pattern().search(text)
+def _azure_size(reading: Reading) -> None:
+    """A size of a known Azure family says its GPU, and how many by its vCPUs."""
+    found = size(reading.instance) if reading.provider == "azure" else None
     if found is None:
+        return
+    why = f"{reading.instance} is of a family whose sizes Azure lists ({found.source})"
+    reading.say("gpu_count", found.gpu_count, why)
+    reading.gpu = identify(found.gpu)
+    reading.say("scale_up", found.scale_up, "PCIe cards of this family are bridged in pairs")
+    if is_rdma_capable(reading.instance):
+        reading.say("fabric", FabricKind.INFINIBAND.value, "r in an Azure name is RDMA: InfiniBand")
+
+
+_HEADINGS = (
+    "instance-gpu-count", "num_gpus", "gpu[_ ]count", "number[_ ]of[_ ]gpus", "accelerators",
+    "gpus", "count", "quantity", "qty", "anzahl(?: der)? gpus?", "nombre de gpus?",
+    "GPU(?:数|枚数)",
+)  # fmt: skip
+
+
+def _counts(reading: Reading) -> None:
+    """How many GPUs: a heading, beside the name, or "8 GPUs"; 0 is a share, by its memory."""
+    reading.words = words = gpu_in(reading.text)
+    written = value_of(reading, *_HEADINGS)
+    number = r"[0-9]{1,4}(?:/[0-9]{1,2}|\.[0-9]{1,4})?(?![0-9.]| ?[gt]i?b| ?x ?[0-9])"
+    found = re.match(number, written, re.IGNORECASE) if written else None
+    stated = count(found[0]) if found else None
+    if stated:
+        reading.say("gpu_count", stated, f'"{written}" stands after its heading')
+    if stated == 0:
+        return
+    if words and words.count:
+        reading.say("gpu_count", words.count, f'"{words.printed}" counts the GPUs')
+    if plainly := gpus_in(reading.text):
+        reading.say("gpu_count", plainly, f'"{plainly} GPUs"')
+
+
+def _gpu(reading: Reading) -> None:
+    """Which GPU: driver's names whole, else chip, form and memory wherever they stand."""
+    if reading.gpu is None:
+        stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name")
+        for whole in filter(None, (stated, reading.text)):
+            if reading.gpu is None or reading.gpu.slug is None:
+                reading.gpu = _identified(reading, whole) or reading.gpu
+    words = reading.words
+    if (reading.gpu is None or reading.gpu.slug is None) and words:
+        reading.gpu = _in_words(reading, words) or reading.gpu
+    _named(reading, reading.gpu)
+
+
+def _identified(reading: Reading, words: str, gb: Decimal | None = None) -> Named | None:
+    try:
+        return identify(words, gb, reading.provider)
+    except UnknownGpu:
         return None
-    before, chip = found[1], found[2]
-    after = text[found.end() : found.end() + 24]
-    times = re.match(
-        r"(?:[-_ ]?(?:sxm[2-6]?|pcie|nvl|oam|hgx))? ?x ?([0-9]{1,2})(?![0-9])", after, re.IGNORECASE
-    )
-    sized = re.match(r"(?:-sxm[2-6]?)?-([0-9]{1,2})-[0-9]{2,3}G", after, re.IGNORECASE)
-    number = (times and times[1]) or (sized and sized[1]) or before
-    return Words(
-        " ".join([re.sub(r"[-_ ]", " ", chip), *_form(text, after)]),
-        int(number) if number and 0 < int(number) <= 128 else None,
-        (found[0] + after).strip()[:40],
-    )
 
 
-@cache
-def _pattern() -> re.Pattern[str]:
-    """Any chip of ours, its letters and figures apart or together, longest first."""
-    chips = sorted({sku.chip for sku in skus_of(gpus())}, key=len, reverse=True)
-    spelled = "|".join(_spelled(chip) for chip in chips)
-    before = r"(?<![A-WYZa-wyz])(?:(?<![0-9])([0-9]{1,3}) ?x?[ _-]?)?"
-    # "p4d" is no P4; "h100x8", "h100ib" and "a100p" are what they look like
-    after = r"(?![0-9])(?=$|[^A-Za-z]|x[0-9]|ib(?![a-z])|p(?![a-z])|sxm|pcie|nvl)"
-    return re.compile(f"{before}({spelled}){after}", re.IGNORECASE)
+def _in_words(reading: Reading, words: Words) -> Named | None:
+    """Of chip and form, narrowed by the first figure of memory that such a GPU has."""
+    if not words.names:
+        reading.unknown("gpu", f'"{words.printed}" is none of the cards we know')
+        return None
+    read = [_identified(reading, name) for name in words.names]
+    slugs = [slug for named in read if named for slug in _slugs(named)]
+    if not slugs:
+        reading.unknown("gpu", f'"{words.printed}" names no card of that form')
+        return None
+    memories = list(memories_in(reading.text, words.near))
+    gb = _of_one(memories, slugs, reading.said.get("gpu_count"))
+    if len(read) > 1:
+        return Named(None, tuple(dict.fromkeys(slugs)), "the text names two GPUs")
+    return _identified(reading, words.names[0], gb)
 
 
-def _spelled(chip: str) -> str:
-    return r"[-_ ]?".join(re.findall(r"rtx|pro|ada|quadro|[a-z]*[0-9]+[a-z]*|[a-z]+", chip))
+def _slugs(named: Named) -> tuple[str, ...]:
+    return (named.slug,) if named.slug else named.candidates
 
 
-_FORM = re.compile(r"(?<![A-Za-z])(sxm[2-6]?|pcie|nvl|oam|hgx)(?![A-Za-z])", re.IGNORECASE)
+PART = Decimal("0.7")  # of a card's memory: less than that is a share of it
 
 
-def _form(text: str, after: str) -> Iterable[str]:
-    """The form factor, where all that the text names are one; "a100p" is PCIe."""
-    if after[:1] in ("p", "P") and not after[1:2].isalpha():
-        return ["PCIe"]
-    near = _FORM.search(after)
-    if near:
-        return [near[1]]
-    forms = {found[1].lower() for found in _FORM.finditer(text)}
-    return list(forms) if len(forms) == 1 else []
+def _of_one(memories: list[Memory], slugs: list[str], gpu_count: object) -> Decimal | None:
+    """Memory of one GPU: a figure that such a GPU has, or that so many of them have together."""
+    many = gpu_count if isinstance(gpu_count, Decimal) and gpu_count > 1 else None
+    for memory in memories:
+        shares = [] if memory.of == "all" else [memory.gb]
+        if many and memory.of != "each":
+            shares.append(memory.gb / many)
+        for gb in shares:
+            if any(distance_from_nominal(gb, memory_of(s)) < NOMINAL_TOLERANCE for s in slugs):
+                return gb
+    if (
+        not memories
+        or memories[0].of == "all"
+        or (isinstance(gpu_count, Decimal) and gpu_count < 1)
+    ):
+        return None
+    least = min(memory_of(slug) for slug in slugs)
+    is_share = gpu_count is None and memories[0].of == "each" and memories[0].gb < least * PART
+    return None if is_share else memories[0].gb
 
 
-_MEMORY = re.compile(r"(?<![0-9.])([0-9]{2,3}) ?(?:GB|G|GiB)(?![A-Za-z/0-9])", re.IGNORECASE)
-_HEADING = re.compile(
-    r"(?:accelerator|gpu)[- ]memory ?\((GB|GiB|MiB)\)\"?:? ?([0-9]{1,6})", re.IGNORECASE
+def _named(reading: Reading, named: Named | None) -> None:
+    if named is None:
+        return
+    printed = reading.words.printed if reading.words else reading.instance
+    if named.slug:
+        reading.say("gpu", named.slug, f'"{printed}" can be no other')
+    else:
+        reading.unknown("gpu", f"it may be {' or '.join(named.candidates)}: the text says no more")
+        sizes = {memory_of(slug) for slug in named.candidates}
+        if len(sizes) == 1 and not (named.note or reading.known or _is_slice(reading)):
+            reading.say("gpu_memory_gb", Decimal(sizes.pop()), "every GPU that it may be has it")
+    if named.note:
+        reading.warnings.append(named.note)
+
+
+# --- A share of a card ------------------------------------------------------------------------
+
+_MIG = re.compile(r"(?<![0-9A-Za-z])([1-7])g[._-]?([0-9]{1,3})gb(?![a-z])", re.IGNORECASE)
+_PROFILE = re.compile(r"(?<=[A-Za-z0-9])-([0-9]{1,2})[ABCQ](?![A-Za-z0-9])")
+
+
+def _is_slice(reading: Reading) -> bool:
+    return bool(_MIG.search(reading.text))
+
+
+def _share(reading: Reading) -> None:
+    """A slice by MIG or a vGPU profile, or a count of 0 or none with a part of its memory."""
+    if mig := _MIG.search(reading.text):
+        why = f'"{mig[0]}" is a MIG slice: {mig[1]} of 7 parts of the compute, {mig[2]} GB'
+        reading.said.pop("gpu_count", None)
+        reading.unknown("gpu_count", f"{why}: not one share of a GPU")
+        reading.said["gpu_count"] = None
+        reading.said.pop("gpu_memory_gb", None)
+        reading.say("gpu_memory_gb", Decimal(mig[2]), why)
+        reading.say("scale_up", ScaleUp.NONE.value, "a MIG slice has no peers")
+        reading.say("scale_up_domain_gpus", 1, "a MIG slice has no peers")
+        return
+    slug = reading.gpu.slug if reading.gpu else None
+    if slug is None:
+        return
+    whole, share = Decimal(memory_of(slug)), reading.said.get("gpu_count")
+    if isinstance(share, Decimal) and share < 1:
+        reading.say("gpu_memory_gb", _slice_gb(reading, whole, share), "the slice's own memory")
+    elif share is None and (gb := _printed_gb(reading)) and 0 < gb < whole * PART:
+        parts = round(whole / gb)
+        why = f"{gb:.0f} GB is 1/{parts} of a card"
+        reading.say("gpu_count", round(Decimal(1) / parts, 4), why)
+        reading.say("gpu_memory_gb", round(whole / parts), "the slice's own memory")
+
+
+def _printed_gb(reading: Reading) -> Decimal | None:
+    """Memory under a heading, or a vGPU profile's: "A10-8Q" has 8 GB."""
+    near = reading.words.near if reading.words else ""
+    if profile := _PROFILE.match(f"-{near}"[1:]) or _PROFILE.search(f"0{near}"):
+        return Decimal(profile[1])
+    stated = number_of(reading, "instance-gpu-memory", "accelerator-memory", "gpu_ram")
+    return None if stated is None else gigabytes(stated, "MiB" if stated > 1000 else "GB")
+
+
+def _slice_gb(reading: Reading, whole: Decimal, share: Decimal) -> Decimal:
+    """The printed figure that is about the share's part of the card, else that part."""
+    near = reading.words.near if reading.words else ""
+    printed = [m.gb for m in memories_in(reading.text, near)] + [_printed_gb(reading)]
+    printed += [Decimal(found[1]) for found in re.finditer(r"([0-9]{1,3}) ?GB", reading.text)]
+    part = whole * share
+    near_part = [gb for gb in printed if gb and abs(gb - part) <= part / 5]
+    return Decimal(round(near_part[0])) if near_part else round(part, 2)
+
+
+# --- The host ---------------------------------------------------------------------------------
+
+_VCPUS = re.compile(
+    r"(?<![0-9.])([0-9]{1,4}) ?-?v-?(?:cpus?|cores?)(?![a-z])|vcpus?\"?: ?([0-9]{1,4})",
+    re.IGNORECASE,
 )
-_MIB = re.compile(r"(?:gpu[-_](?:memory|ram)|MiB)\"?: ?([0-9]{4,6})", re.IGNORECASE)
+_RAM = re.compile(
+    r"(?<![0-9.,])([0-9]{1,2},[0-9]{3}|[0-9]{1,5}(?:\.[0-9])?) ?(GB|GiB|TB|TiB) ?(?:of )?"
+    r"(?:(?:system|host|cpu) )?(?:memory|ram|ddr[45])(?![a-z])"
+    r"|(?<![a-z])(?<!gpu )ram:? ?([0-9]{1,5}) ?(GB|GiB|TB|TiB)",
+    re.IGNORECASE,
+)
+_BYTES = {"gb": "GB", "gib": "GiB", "tb": "TB", "tib": "TiB"}
 
 
-def memory_in(text: str, gpu_count: object) -> Decimal | None:
-    """Of one GPU, by the first figure that may be one: "80 GB", "instance-gpu-memory: 22888"."""
-    heading = _HEADING.search(text)
-    if heading:
-        unit = {"gb": "GB", "gib": "GiB", "mib": "MiB"}[heading[1].lower()]
-        return _of_one(gigabytes(Decimal(heading[2]), unit), gpu_count)
-    mebibytes = _MIB.search(text)
-    if mebibytes:
-        return gigabytes(Decimal(mebibytes[1]), "MiB")
-    found = _MEMORY.search(text)
-    if found is None:
-        return None
-    return _of_one(Decimal(found[1]), gpu_count)
+def _host(reading: Reading) -> None:
+    """ "128 vCPUs" and "2 TB RAM"; plain "memory" may be the GPU's, and says nothing."""
+    if vcpus := _VCPUS.search(reading.text):
+        reading.say("vcpus", Decimal(vcpus[1] or vcpus[2]), f'"{vcpus[0]}"')
+    ram = _RAM.search(reading.text)
+    if ram and not re.search(r"(?i)[0-9] ?[gt]i?b (?:of )?memory$", ram[0]):
+        amount, unit = (ram[1], ram[2]) if ram[1] else (ram[3], ram[4])
+        gb = gigabytes(Decimal(amount.replace(",", "")), _BYTES[unit.lower()])
+        reading.say("ram_gb", round(gb, 2), f'"{ram[0]}"')
 
 
-def _of_one(gb: Decimal, gpu_count: object) -> Decimal:
-    """A figure that no one GPU has is the total of them all."""
-    if isinstance(gpu_count, Decimal) and gpu_count > 1 and gb > LARGEST_GB:
-        return gb / gpu_count
-    return gb
-
-
-LARGEST_GB = 300
+GPU_READERS = (_azure_size, _counts, _gpu, _share, _host)

@@ -1,49 +1,54 @@
-"""Readers of what joins instances: the technology, links × rate, the front end apart.
+"""Readers of what joins instances: the technology, links x rate, the front end apart.
 
-Each knows a *kind* of wording, never an instance.
+Each knows a *kind* of wording, never an instance. A rate belongs to what its own clause names:
+RDMA, InfiniBand or a scale-out network is the fabric; the public or front-end network and plain
+Ethernet are not; disks, memory and NVLink are no network. What no clause names stays open.
 """
 
 import re
 from decimal import Decimal
+from enum import Enum
 
-from catalog.records import FabricKind, MultiNode
+from catalog.records import FabricKind
 from scrapers.quantities import Bandwidth, bandwidths
+from scrapers.text_claims import Stance, claim, clauses
+from scrapers.text_fabrics import JOINING, port_of
 from scrapers.text_reading import Reading, number_of
 
-
-def _fabric_kind(reading: Reading) -> None:
-    """The technology by name; a NO beside it counts, and NCCL_IB_* is no sign of InfiniBand."""
-    if reading.has(r"NCCL_IB_GID_INDEX ?= ?[0-9]"):
-        why = (
-            "a GID index is set, which RoCE needs: NCCL_IB_* and mlx5 names do not mean InfiniBand"
-        )
-        return reading.say("fabric", FabricKind.ROCE.value, why)
-    for words, kind in _FABRICS:
-        found = re.search(words, reading.text, re.IGNORECASE)
-        if found and not re.match(_NO, reading.text[found.end() :], re.IGNORECASE):
-            return reading.say("fabric", kind.value, f'"{found[0]}" names {kind.value}')
-        if found and kind is FabricKind.INFINIBAND:
-            return reading.say("fabric", FabricKind.ETHERNET.value, "InfiniBand is not supported")
-    return None
+FASTEST_PORT = 800  # [Gb/s], XDR
+FASTEST_FRONT_END = 200  # [Gb/s], of a rate that no word gives to a network
 
 
-_NO = r'"?\W{0,3}(?:not supported|no\b|false|none|0\b)'
-_FABRICS = (
-    (r"RoCE(?:v2)?", FabricKind.ROCE),
-    (r"(?:Quantum-(?:2|X)\S* )?InfiniBand|(?<![A-Za-z])ib(?![A-Za-z])", FabricKind.INFINIBAND),
-    (r"TCPXO", FabricKind.GPUDIRECT_TCPXO),
-    (r"TCPX(?!O)", FabricKind.GPUDIRECT_TCPX),
-    (r"eRDMA", FabricKind.ERDMA),
-    (r'(?:vpc\.amazonaws\.com/)?efa(?:Supported|s)?"?:? ?(?=true|[1-9])', FabricKind.EFA),
+class Of(Enum):
+    """Whose rate it is."""
+
+    FABRIC = 1
+    FRONT = 2
+    ETHERNET = 3
+    OTHER = 4
+
+
+_INSIDE = (
+    r"nvlink|nvswitch|infinity fabric|xgmi|internal|on.package|hbm|memory|gpu.to.gpu|p2p|peer"
+    r"|pcie|bisection"
 )
-_GENERATION = re.compile(r"(?<![A-Za-z])(SDR|DDR|QDR|FDR|EDR|HDR|NDR|XDR)(?:[0-9]{3})?(?![A-Za-z])")
-PORT_GBITS = {"FDR": 56, "EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}
+_WORDS = (
+    (Of.OTHER, r"nvme|ssd|disks?|storage|iops|(?<![a-z])read|write|ebs|lustre|file ?system"),
+    (
+        Of.OTHER,
+        _INSIDE,
+    ),
+    (Of.FRONT, r"front.?end|public|internet(?!work)|external|uplink|management|north.south|vpc"),
+    (Of.FABRIC, JOINING),
+    (Of.ETHERNET, r"ethernet|gbe(?![a-z])|lan(?![a-z])"),
+)
 
 
-def _generation(reading: Reading) -> None:
-    found = _GENERATION.search(reading.text)
-    if found and reading.said.get("fabric") == FabricKind.INFINIBAND.value:
-        reading.say("fabric_generation", found[1], f'"{found[0]}" is a generation of InfiniBand')
+def _of(clause: str) -> Of | None:
+    return next((of for of, words in _WORDS if re.search(words, clause, re.IGNORECASE)), None)
+
+
+# --- Counts of adapters -----------------------------------------------------------------------
 
 
 def _efa(reading: Reading) -> None:
@@ -51,14 +56,14 @@ def _efa(reading: Reading) -> None:
     nics = number_of(
         reading, "MaxEfaInterfaces", "MaximumEfaInterfaces", r"(?:vpc\.amazonaws\.com/)?efa"
     )
-    if not nics:
+    if not nics or nics > 64:
         return
     why = f"{nics} EFA interfaces are its fabric NICs, however many cards it has"
     reading.say("fabric", FabricKind.EFA.value, "EFA interfaces are named")
     reading.say("fabric_nics", int(nics), why)
     total = _megabits(reading)
     if total:
-        why = f"{total * 1000:.0f} is in Mb/s: {total} Gb/s for the instance"
+        why = f"{total * 1000:.0f} is in Mb/s: {total:f} Gb/s for the instance"
         reading.say("fabric_gbits_per_s", total, why)
 
 
@@ -71,86 +76,11 @@ def _megabits(reading: Reading) -> Decimal | None:
     return None if stated is None else stated / 1000
 
 
-def _products(reading: Reading) -> None:
-    """Links × rate, part by part: RDMA is the fabric; what has no such word, the front end."""
-    for part in reading.parts:
-        rates = [rate for rate in bandwidths(part) if not _inside(part)]
-        for rate in rates:
-            _one_rate(reading, part, _in_bits(reading, part, rate))
-
-
-def _inside(part: str) -> bool:
-    """Words of the links inside an instance, or of memory and disks."""
-    inside = r"NVLink|Infinity Fabric|internal|on.package|HBM|memory|disk|MI[23][0-9]{2}X"
-    return re.search(inside, part, re.IGNORECASE) is not None
-
-
-def _in_bits(reading: Reading, part: str, rate: Bandwidth) -> Bandwidth:
-    """Bytes written for bits: "200 GB/s HDR" is a port of 200 Gb/s."""
-    found = _GENERATION.search(part)
-    if not rate.bytes_written or found is None:
-        return rate
-    reading.warnings.append(f"bytes written for bits: {found[1]} has no such rate in bytes")
-    return Bandwidth(rate.links, rate.gbits_per_s / 8, rate.up_to)
-
-
-def _one_rate(reading: Reading, part: str, rate: Bandwidth) -> None:
-    shown = f"{rate.links} x {rate.gbits_per_s} Gb/s" if rate.links > 1 else f"{rate.total} Gb/s"
-    fabric = reading.said.get("fabric")
-    per_link = PORT_GBITS.get(str(reading.said.get("fabric_generation")))
-    joined = fabric not in (None, FabricKind.ETHERNET.value)
-    if rate.up_to:
-        reading.say("frontend_burst_gbits_per_s", rate.total, f"up to {shown}: not a promise")
-    elif re.search(r"RDMA|scale.?out", part, re.IGNORECASE) or (rate.links > 1 and joined):
-        reading.say("fabric_nics", rate.links, f"{shown} is {rate.total} Gb/s in all")
-        reading.say("fabric_gbits_per_s_per_nic", rate.gbits_per_s, f"{shown}: the rate of one")
-        reading.say("fabric_gbits_per_s", rate.total, f"{shown}: links × rate")
-    elif per_link and rate.total == per_link:
-        reading.say("fabric_gbits_per_s_per_nic", rate.total, f"{shown} is one port of its fabric")
-    elif fabric == FabricKind.EFA.value or (joined and rate.total > FASTEST_PORT):
-        reading.say(
-            "fabric_gbits_per_s", rate.total, f"{shown} is more than a port: the instance's"
-        )
-    elif not joined and rate.total <= FASTEST_FRONT_END:
-        reading.say("frontend_gbits_per_s", rate.total, f"{shown} with no word of RDMA: front end")
-    else:
-        reading.why.append(f"{shown}: of which network, and of what, is not said")
-
-
-FASTEST_PORT = 800  # [Gb/s], XDR
-FASTEST_FRONT_END = 400  # [Gb/s]
-
-
-def _number_of_nics(reading: Reading) -> None:
-    """Total ÷ rate, where it is whole."""
-    total = reading.said.get("fabric_gbits_per_s")
-    each = reading.said.get("fabric_gbits_per_s_per_nic")
-    if isinstance(total, Decimal) and isinstance(each, Decimal) and total % each == 0:
-        nics = int(total / each)
-        reading.say("fabric_nics", nics, f"{total} Gb/s by {each} Gb/s is {nics} NICs")
-
-
-def _support(reading: Reading) -> None:
-    """Yes and no beside GPUDirect RDMA, SHARP, clusters; never from the presence of a fabric."""
-    for words, attribute in _SUPPORTS:
-        found = re.search(words + _ANSWER, reading.text, re.IGNORECASE)
-        if found:
-            answer = "yes" if found[1].lower() in ("yes", "true", "supported", "enabled") else "no"
-            reading.say(attribute, answer, f'"{found[0]}"')
-    cluster = re.search(r"cluster network capable" + _ANSWER, reading.text, re.IGNORECASE)
-    if cluster and cluster[1].lower() not in ("yes", "true", "supported"):
-        reading.say("multi_node", MultiNode.NO.value, f'"{cluster[0]}"')
-
-
-_ANSWER = r'"?\W{1,3}(yes|true|supported|enabled|not supported|no|false|disabled)(?![A-Za-z])'
-_SUPPORTS = (
-    (r"GPU ?Direct[- ]?RDMA", "gpudirect_rdma"),
-    (r"SHARP(?:v[0-9])?", "sharp"),
-    (r"(?<!Direct )(?<!Direct-)(?<!Direct)RDMA(?: ?Enabled)?", "rdma"),
+_SCALE_OUT = r"scale.?out[^0-9(]{0,20}\(Gb(?:ps|it/s|/s)\) ?([0-9]{1,2}) ?x ?([0-9]{2,4})"
+_FRONT = (
+    r"(?:max )?(?:(?:front.?end|network|baseline) )*bandwidth \((M|G)b(?:ps|it/s|/s)\)\"?:? ?"
+    r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})"
 )
-
-
-_SCALE_OUT = r"scale.?out[^0-9(]{0,20}\(Gbps\) ?([0-9]{1,2}) ?x ?([0-9]{2,4})"
 
 
 def _headings(reading: Reading) -> None:
@@ -158,31 +88,197 @@ def _headings(reading: Reading) -> None:
     scale_out = re.search(_SCALE_OUT, reading.text, re.IGNORECASE)
     if scale_out:
         links, each = int(scale_out[1]), Decimal(scale_out[2])
-        reading.say("fabric_nics", links, f"scale-out: {links} links")
-        reading.say("fabric_gbits_per_s_per_nic", each, f"scale-out: {each} Gb/s a link")
-    front = re.search(
-        r"(?:max )?(?:front.?end |network )?bandwidth \(Mb(?:ps|/s)\) ?([0-9]{2,7})",
-        reading.text,
-        re.IGNORECASE,
-    )
+        _product(reading, links, each, scale_out[0])
+    front = re.search(_FRONT, reading.text, re.IGNORECASE)
     if front is None:
         return
-    megabits = Decimal(front[1])
-    if megabits < 1000:
-        reading.warnings.append(
-            f"{megabits} under Mbps would be {megabits / 1000} Gb/s: read as Gb/s"
-        )
-        megabits *= 1000
-    why = f"{front[0]!r}: the front end; an InfiniBand fabric is not in this column"
-    reading.say("frontend_gbits_per_s", megabits / 1000, why)
+    number, mega = Decimal(front[2].replace(",", "")), front[1] in ("M", "m")
+    if mega and number < 1000:
+        reading.warnings.append(f"{number} under Mbps would be {number / 1000} Gb/s: read as Gb/s")
+        mega = False
+    why = f'"{front[0]}": the front end; an InfiniBand fabric is not in this column'
+    reading.say("frontend_gbits_per_s", number / 1000 if mega else number, why)
 
 
-NETWORK_READERS = (
-    _fabric_kind,
-    _generation,
-    _efa,
-    _headings,
-    _products,
-    _number_of_nics,
-    _support,
+# --- Rates ------------------------------------------------------------------------------------
+
+
+def _rates(reading: Reading) -> None:
+    """Every rate to its network: first those that a word names, then the ones left over."""
+    bare: list[tuple[str, Bandwidth]] = []
+    for part in reading.parts:
+        whole = {of for clause in clauses(part) if (of := _of(clause)) is not None}
+        fabric_rated = any(_of(c) is Of.FABRIC and bandwidths(c) for c in clauses(part))
+        port = port_of(part)
+        for clause in clauses(part):
+            of = _of(clause)
+            if of in (None, Of.ETHERNET) and whole - {Of.ETHERNET} == {Of.FABRIC}:
+                # "InfiniBand, 3200 Gbps per node": the part speaks of one network only
+                inherits = of is None and _PER_NODE.search(clause)
+                of = Of.FABRIC if inherits or not fabric_rated else of
+            for rate in bandwidths(clause):
+                if of is Of.FABRIC:
+                    _fabric_rate(reading, port, clause, rate)
+                elif of in (Of.FRONT, Of.ETHERNET):
+                    _front_rate(reading, clause, rate, plain=of is Of.ETHERNET)
+                elif of is None and not rate.bare:
+                    bare.append((clause, rate))
+    for clause, rate in bare:
+        _bare_rate(reading, clause, rate)
+
+
+_PER = r"\)?(?: \w+){0,2} ?(?:/|per|each|je|pro|par|a) ?(?:each )?"
+_PER_GPU = re.compile(rf"{_PER}(?:v?gpu|card|accelerator)|GPUあたり", re.IGNORECASE)
+_PER_NODE = re.compile(
+    r"(?:/|per|je|pro|par|a) ?(?:node|instance|vm|server|host|machine|system|serveur|knoten)"
+    r"|total|aggregate|in all|combined",
+    re.IGNORECASE,
 )
+_PER_NIC = re.compile(
+    rf"{_PER}(?:nic|port|link|hca|adapter|interface|rail|connection)"
+    r"|^ (?:\w+ )?(?:nic|port|hca|adapter)",
+    re.IGNORECASE,
+)
+_ADAPTERS = re.compile(
+    r"(?<![0-9A-Za-z.])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x |x)?"
+    r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|ndr|hdr|xdr) ?){0,3}"
+    r"(?:connectx-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
+    r"|ndr|hdr|xdr)(?![a-z])",
+    re.IGNORECASE,
+)
+_NUMBERS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
+
+
+def _adapters(clause: str) -> int | None:
+    """ "eight ConnectX-7 ...", "8 NICs"; a dual-port adapter's rate may be of one port."""
+    found = _ADAPTERS.search(clause)
+    if found is None or re.search(r"dual.port|2.port", clause, re.IGNORECASE):
+        return None
+    return _NUMBERS.get(found[1].lower()) or int(found[1])
+
+
+def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandwidth) -> None:
+    if (said := claim(clause, JOINING)) and said.stance in (Stance.NO, Stance.MAYBE):
+        return reading.unknown("fabric_gbits_per_s", f'"{clause}" promises nothing')
+    shown = f"{rate.links} x {rate.gbits_per_s:f} Gb/s" if rate.counted else f"{rate.total:f} Gb/s"
+    if rate.up_to:
+        return reading.unknown("fabric_gbits_per_s", f'up to {shown} ("{clause}") is no promise')
+    port = port_of(clause) or of_part
+    each, after = rate.gbits_per_s, clause[rate.end :]
+    if rate.bytes_written and port and each != port:
+        reading.warnings.append(f"bytes written for bits: no {port} Gb/s port has {shown}")
+        each /= 8
+    links = rate.links if rate.counted else _adapters(clause[: rate.start] + after)
+    count = reading.said.get("gpu_count")
+    if _PER_GPU.match(after):
+        return _per_gpu(reading, each, rate.links if rate.counted else None, clause)
+    if links and (rate.counted or links > 1) and not _PER_NODE.search(after[:16]):
+        return _product(reading, links, each, clause)
+    one_port = port and each == port and not _PER_NODE.search(after[:24])
+    if _PER_NIC.match(after) or one_port:
+        _say_each(reading, each, clause)
+        return None
+    whole = reading.said.get("fabric") == FabricKind.EFA.value or count == 1
+    if whole or each > FASTEST_PORT or _PER_NODE.search(after[:32]):
+        return _total(reading, each, f'"{clause}": {each:f} Gb/s is the instance\'s')
+    return reading.unknown(
+        "fabric_gbits_per_s", f'"{clause}": of one port, one GPU or all is not said'
+    )
+
+
+def _say_each(reading: Reading, each: Decimal, clause: str) -> bool:
+    """The rate of one NIC, if there is such a NIC."""
+    port = port_of(clause) or FASTEST_PORT
+    if each > port:
+        why = f'"{clause}": no NIC of this kind has {each:f} Gb/s, the fastest has {port}'
+        reading.warnings.append(why)
+        reading.unknown("fabric_gbits_per_s_per_nic", why)
+        reading.unknown("fabric_gbits_per_s", why)
+        return False
+    reading.say("fabric_gbits_per_s_per_nic", each, f'"{clause}": {each:f} Gb/s is one NIC\'s')
+    return True
+
+
+def _product(reading: Reading, links: int, each: Decimal, clause: str) -> None:
+    if _say_each(reading, each, clause):
+        reading.say("fabric_nics", links, f'"{clause}": {links} links')
+        why = f'"{clause}": links × rate, {links} x {each:f} Gb/s'
+        _total(reading, links * each, why)
+
+
+def _per_gpu(reading: Reading, each: Decimal, links: int | None, clause: str) -> None:
+    count = reading.said.get("gpu_count")
+    if not isinstance(count, Decimal) or count < 1:
+        return reading.unknown("fabric_gbits_per_s", f'"{clause}": for how many GPUs is not said')
+    if each > FASTEST_PORT:
+        reading.warnings.append(f'"{clause}": no GPU has {each:f} Gb/s of fabric')
+        return None
+    total = each * (links or 1) * count
+    why = f'"{clause}": {each * (links or 1):f} Gb/s per GPU x {count} GPUs'
+    return _total(reading, total, why)
+
+
+def _total(reading: Reading, total: Decimal, why: str) -> None:
+    """Of the instance; a second figure that differs is a dispute, and both equations are shown."""
+    said = reading.said.get("fabric_gbits_per_s")
+    if said is None:
+        reading.say("fabric_gbits_per_s", total, why)
+    elif said != total:
+        reading.dispute("fabric_gbits_per_s", total, f"{why} is {total:f}, not {said:f} Gb/s")
+
+
+def _front_rate(reading: Reading, clause: str, rate: Bandwidth, *, plain: bool) -> None:
+    if plain and (rate.total > 400 or rate.links > 4):
+        return reading.unknown("fabric", f'"{clause}": Ethernet, but of which network is not said')
+    if rate.up_to:
+        why = f'"{clause}": up to is no promise'
+        return reading.say("frontend_burst_gbits_per_s", rate.total, why)
+    said = reading.said.get("frontend_gbits_per_s")
+    if isinstance(said, Decimal) and said != rate.total:
+        why = f'"{clause}": another front end of {rate.total:f} Gb/s beside {said:f}'
+        return reading.dispute("frontend_gbits_per_s", rate.total, why)
+    return reading.say("frontend_gbits_per_s", rate.total, f'"{clause}": the front end')
+
+
+def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
+    """No word beside it: the fabric's if the text names one and gives it no rate, else in front."""
+    fabric = reading.said.get("fabric")
+    rated = {"fabric_gbits_per_s", "fabric_gbits_per_s_per_nic"} & reading.said.keys()
+    joined = fabric not in (None, FabricKind.ETHERNET.value) and not rated
+    if rate.up_to:
+        why = f'"{clause}": up to is no promise'
+        reading.say("frontend_burst_gbits_per_s", rate.total, why)
+    elif rate.bytes_written and gpu_link(clause):
+        return
+    elif joined and rate.links > 1:
+        _product(reading, rate.links, rate.gbits_per_s, clause)
+    elif joined and (fabric == FabricKind.EFA.value or rate.total > FASTEST_PORT):
+        _total(reading, rate.total, f'"{clause}": more than a port, so the instance\'s')
+    elif not joined and rate.total <= FASTEST_FRONT_END:
+        why = f'"{clause}" with no word of RDMA: the front end'
+        reading.say("frontend_gbits_per_s", rate.total, why)
+    else:
+        reading.unknown("fabric_gbits_per_s", f'"{clause}": of which network is not said')
+
+
+def gpu_link(clause: str) -> bool:
+    """ "MI300X 896 GB/s": bytes beside a GPU are its own links or memory."""
+    return re.search(r"(?i)mi[23][0-9]{2}x|h[12]00|[ab][123]00", clause) is not None
+
+
+def _number_of_nics(reading: Reading) -> None:
+    """Total ÷ rate, where it is whole; ports of a generation, where only they are counted."""
+    total = reading.said.get("fabric_gbits_per_s")
+    each = reading.said.get("fabric_gbits_per_s_per_nic")
+    if isinstance(total, Decimal) and isinstance(each, Decimal) and total % each == 0:
+        nics = int(total / each)
+        reading.say("fabric_nics", nics, f"{total:f} Gb/s by {each:f} Gb/s is {nics} NICs")
+    if total is not None or reading.said.get("fabric") != FabricKind.INFINIBAND.value:
+        return
+    for clause in (c for part in reading.parts for c in clauses(part)):
+        ports, port = _adapters(clause), port_of(clause)
+        if ports and port and not bandwidths(clause):
+            _product(reading, ports, Decimal(port), clause)
+
+
+NETWORK_READERS = (_efa, _headings, _rates, _number_of_nics)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from catalog.facts import ATTRIBUTES, BadFact
 from catalog.records import Value
 from scrapers.gpu_names import Named
+from scrapers.text_gpu_words import Words
 
 
 @dataclass(slots=True)
@@ -19,24 +20,50 @@ class Reading:
     parts: tuple[str, ...]
     known: bool = False  # bundled facts speak before the text
     said: dict[str, Value] = field(default_factory=dict)
-    why: list[str] = field(default_factory=list)
+    also: list[tuple[str, Value]] = field(default_factory=list)  # second claims: disputed
+    why: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    words: Words | None = None
     gpu: Named | None = None
 
     def say(self, attribute: str, value: Value, why: str) -> None:
         """Keep the first that is said of an attribute, and the reason."""
         if attribute in self.said or value is None:
             return
-        try:
-            ATTRIBUTES[attribute].read(str(value))
-        except BadFact as problem:
-            self.warnings.append(f"{attribute} {problem}")
+        if refused := self._refused(attribute, value):
+            self.unknown(attribute, refused)
+            self.warnings.append(refused)
             return
         self.said[attribute] = value
-        self.why.append(why)
+        self.why[attribute] = why
+
+    def dispute(self, attribute: str, value: Value, why: str) -> None:
+        """A second, other value for what was said: both stand, the lower speaks."""
+        if self._refused(attribute, value) or value == self.said.get(attribute):
+            return
+        self.also.append((attribute, value))
+        self.warnings.append(why)
+
+    def withhold(self, attribute: str, why: str) -> None:
+        """The text looked at it and could not vouch for it: no rule fills it in."""
+        if attribute not in self.said:
+            self.said[attribute] = None
+            self.unknown(attribute, why)
+
+    def unknown(self, attribute: str, why: str) -> None:
+        """Why it stays open."""
+        self.why.setdefault(attribute, f"not known: {why}")
 
     def has(self, words: str) -> bool:
         return re.search(words, self.text, re.IGNORECASE) is not None
+
+    @staticmethod
+    def _refused(attribute: str, value: Value) -> str:
+        try:
+            ATTRIBUTES[attribute].read(str(value))
+        except BadFact as problem:
+            return f"{attribute} {problem}"
+        return ""
 
 
 _BEFORE = r"(?<![A-Za-z0-9])"

@@ -357,7 +357,7 @@ def _listed(row: Row, ports: Decimal) -> Known:
 def _printed(text: str) -> Known:
     """What stands before "RDMA" is the fabric; the rest is the front end."""
     before, rdma, _ = text.partition("RDMA")
-    rates = bandwidths(before)
+    rates = list(bandwidths(before))
     known: dict[str, tuple[Value, Evidence | None]] = {}
     if rdma and rates:
         fabric = rates.pop()

@@ -1,0 +1,272 @@
+"""Where in a running text a GPU is named, how many of it, and which figures are its memory."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from catalog.facts import gpus
+from scrapers.gpu_names import skus_of
+from scrapers.quantities import count, gigabytes, promised
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A GPU in a text, as printed; `names` are what `gpu_names.identify` reads.
+
+    `names` are several where the text leaves it open ("H100 or H200"), and none where it names a
+    card that is no SKU of ours ("RTX 4090 Laptop").
+    """
+
+    names: tuple[str, ...]
+    count: Decimal | None
+    printed: str
+    near: str  # the words beside it, up to the next bar or comma
+
+
+_NUMBERS = {
+    "half": "0.5", "quarter": "0.25", "one": "1", "two": "2", "dual": "2", "four": "4",
+    "quad": "4", "eight": "8", "sixteen": "16",
+}  # fmt: skip
+# Not after another figure, a letter or a point; an x may stand before ("160x1792x8gaudi3").
+_COUNT = (
+    r"(?<![0-9A-WYZa-wyz.,/])(?:([0-9]{1,3}/[0-9]{1,2}|[0-9]{0,3}\.[0-9]{1,4}|[0-9]{1,3}"
+    rf"|{'|'.join(_NUMBERS)})(?: of)?(?: an?)?( ?(?:x|\*)[ _-]?|[ _-]?))?"
+)
+_MAKER = r"(?:(?:nvidia|amd|intel|habana|instinct|geforce|tesla|quadro(?! ?rtx)|radeon)[ _-]?){0,3}"
+_BOARD = r"((?:hgx|dgx)[ _-]?)?"
+_VARIANT = re.compile(r"[- ]?(?:d|laptop|mobile|cnx|super|ti)(?![a-z0-9])", re.IGNORECASE)
+_OR = re.compile(r" ?(?:/|or |oder |ou )[ ]?", re.IGNORECASE)
+
+
+def gpu_in(text: str) -> Words | None:
+    """The first GPU that a text names: "8x H100 (80 GB SXM5)", "n3-H100-SXM5x8", "2a100p"."""
+    mentions = list(_pattern().finditer(text))
+    if not mentions:
+        return None
+    found = mentions[0]
+    board, chip = found[3], found[4]
+    near = _near(text, found.end())
+    printed = (found[0] + near).strip()[:48]
+    if _VARIANT.match(near):
+        return Words((), None, printed, near)
+    form = _form(f"{board or ''}|{near}") or _form_of_all(text)
+    counts = (
+        _before(m[1], m[2]) or _after(_near(text, m.end()))
+        for m in mentions
+        if m[4].lower() == chip.lower()
+        and (m[1] is None or promised(text[max(0, m.start() - 24) : m.start()]))
+    )
+    names = [chip]
+    if (other := _OR.match(near)) and (second := _pattern().match(near, other.end())):
+        names.append(second[4])
+    return Words(
+        tuple(" ".join([re.sub(r"[-_ ]", " ", name), *form]) for name in names),
+        next(filter(None, counts), None),
+        printed,
+        near,
+    )
+
+
+def _near(text: str, end: int) -> str:
+    """The words behind a name, up to the next bar or comma."""
+    return re.split(r"[|;\n+]|, | with | and ", text[end : end + 64])[0]
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Any chip of ours, its letters and figures apart or together, longest first."""
+    chips = sorted({sku.chip for sku in skus_of(gpus())} | {"a6000"}, key=len, reverse=True)
+    spelled = "|".join(_spelled(chip) for chip in chips)
+    # "p4d" is no P4; "h100x8", "h100ib" and "a100p" are what they look like
+    after = r"(?![0-9])(?=$|[^A-Za-z]|x[0-9]|ib(?![a-z])|p(?![a-z])|sxm|pcie|nvl|gpu)"
+    return re.compile(
+        f"{_COUNT}(?<![A-WYZa-wyz]){_BOARD}{_MAKER}{_BOARD.replace('(', '(?:', 1)}"
+        f"(?<![A-WYZa-wyz])({spelled}){after}",
+        re.IGNORECASE,
+    )
+
+
+_PIECES = re.compile(r"(rtx|gtx|pro|quadro|sff|ada|super|titan|gaudi|ti(?=$|super))")
+
+
+def _spelled(chip: str) -> str:
+    return r"[-_ ]?".join(piece for piece in _PIECES.split(chip) if piece)
+
+
+# --- How many ---------------------------------------------------------------------------------
+
+MOST = 128
+
+
+def _before(number: str | None, times: str | None) -> Decimal | None:
+    """ "8x H100", "0.5x", "1/2", "eight"; "80-h100" is no count without a sign of times."""
+    if not number:
+        return None
+    gpus_ = count(_NUMBERS.get(number.lower(), f"0{number}" if number[0] == "." else number))
+    if gpus_ is None or not 0 < gpus_ <= MOST:
+        return None
+    joined = (times or "") in ("-", "_", "")
+    return None if joined and gpus_ > 16 else gpus_
+
+
+_BESIDE = (
+    r"(?:[-_ ,(]{0,2}(?:sxm[2-6]?|pcie(?: ?(?:gen ?)?[345](?:\.0)?)?|nvl|oam|hgx|gpus?|nvlink|ib"
+    r"|[0-9]{2,4} ?(?:gib|gb|g)|hbm[0-9]e?|gddr[0-9]x?|blackwell|hopper|ampere|ada|server|vram"
+    r"|edition|workstation|tensor|core|roce|generation|nc|v2)(?![0-9])){0,8}"
+)
+_AFTER = re.compile(
+    rf"{_BESIDE}[)\]]?[-_ ,:]{{0,2}}(?:(?:x|\*) ?([0-9]{{1,3}})(?![0-9.]|x| ?[gt]i?b)"
+    r"|(?<=:)([0-9]{1,2})(?![0-9.])"
+    r"|(?<=-)([0-9]{1,2})-[0-9]{2,3}G"  # "L40S-4-48G"
+    r"|(?<=[-_ ])([0-9]{1,2})x(?=$|[^0-9A-Za-z ]| [0-9]{2,3} ?GB)"  # "gb300-4x", "B200 8x 180GB"
+    r"|\.([0-9]{1,2})x?(?=$|[^0-9A-Za-z.])"  # "H100.8", "h100-80gb-sxm-ib.8x"
+    r"|([0-9]{1,2}) ?(?:枚|基|台|卡|张|張)|([0-9]{1,2})-gpus?(?![a-z]))",
+    re.IGNORECASE,
+)
+
+
+def _after(near: str) -> Decimal | None:
+    found = _AFTER.match(near)
+    if found is None:
+        return None
+    number = next(group for group in found.groups() if group)
+    lanes = re.search(r"pcie[^|]{0,10}$", near[: found.start(found.lastindex or 0)], re.IGNORECASE)
+    if number == "16" and lanes:
+        return None
+    return Decimal(number) if 0 < int(number) <= MOST else None
+
+
+_GPUS = re.compile(
+    r"(?<![0-9A-Za-z./])(?<![0-9]-)([0-9]{1,2}/[0-9]{1,2}|0?\.[0-9]{1,4}|[0-9]{1,2})[- ]?"
+    r"(?:v?gpus?(?![a-z0-9])(?! ?(?:memory|ram|type|mem))|(?:枚|基|卡|张|張))",
+    re.IGNORECASE,
+)
+
+
+_ALONE = re.compile(
+    r"(?:^|\|) ?(?:x ?([0-9]{1,2})|([0-9]{1,2}) ?x) ?(?=$|\|)", re.IGNORECASE
+)  # "| x8 |"
+
+
+def gpus_in(text: str) -> Decimal | None:
+    """ "8 GPUs", "1gpu-16vcpu", "8-GPU", "1/3 GPU", of one instance: not "up to 512 GPUs"."""
+    rack = re.search(r"NVL([0-9]{2})(?![0-9])", text)
+    for found in _GPUS.finditer(text):
+        number = count(found[1] if found[1][0] != "." else f"0{found[1]}")
+        whole = number is not None and (number <= 16 or bool(rack and number == int(rack[1])))
+        if whole and promised(text[max(0, found.start() - 24) : found.start()]):
+            return number
+    alone = _ALONE.search(text)
+    return Decimal(alone[1] or alone[2]) if alone else None
+
+
+# --- Of which form ----------------------------------------------------------------------------
+
+_FORM = re.compile(
+    r"(?<![A-Za-z])(sxm[2-6]?|pcie|nvl|oam|hgx|dgx)(?![A-Za-z]|(?<=l)[0-9])", re.IGNORECASE
+)
+_LANES = re.compile(
+    r" ?(?:gen ?)?[345](?:\.0)? ?(?:x ?16|lanes|host|bus|switch|slots?)|[^|,;]{0,12}(?:bandwidth"
+    r"|GB/s)",
+    re.IGNORECASE,
+)
+
+
+def _form(near: str) -> list[str]:
+    """The form factor beside a name; "a100p" is PCIe, Verda's "H200.141S" is SXM."""
+    if re.match(r"\|p(?![a-z])", near, re.IGNORECASE):
+        return ["PCIe"]
+    if re.match(r"\|\.[0-9]{2,3}S(?![A-Za-z])", near):
+        return ["SXM"]
+    found = _FORM.search(near)
+    return [_sold(found[1])] if found else []
+
+
+def _form_of_all(text: str) -> list[str]:
+    """Where all that the text names are one; a host's PCIe is no form, NVSwitch is SXM's alone."""
+    if re.search(r"NVSwitch", text, re.IGNORECASE):
+        return ["SXM"]
+    forms = {
+        _sold(found[1]).lower()
+        for found in _FORM.finditer(text)
+        if not (found[1].lower() == "pcie" and _LANES.match(text, found.end()))
+    }
+    return list(forms) if len(forms) == 1 else []
+
+
+def _sold(form: str) -> str:
+    return "SXM" if form.lower() in ("hgx", "dgx") else form
+
+
+# --- With what memory -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A figure that is memory of GPUs: of one, of all together, or not said which. [GB]"""
+
+    gb: Decimal
+    of: str  # "each", "all" or ""
+    printed: str
+
+
+_FIGURE = re.compile(
+    r"(?<![0-9.A-Za-z])([0-9]{1,4}|[0-9],[0-9]{3}) ?(GB|GiB|G|MiB|TB)"
+    r"(?=$|[^A-Za-z/0-9.]|\.(?![0-9])|x[0-9])",
+    re.IGNORECASE,
+)
+_MIB = re.compile(
+    r"(?:gpu[-_ ]?(?:memory|ram)|MiB)\"?: ?([0-9]{4,6})|([0-9]{4,6}) ?MiB", re.IGNORECASE
+)
+_HEADING = re.compile(
+    r"(?:accelerator|gpu)[- ]memory ?\((GB|GiB|MiB)\)\"?:? ?([0-9]{1,6})", re.IGNORECASE
+)
+_UNITS = {"gb": "GB", "gib": "GiB", "g": "GB", "mib": "MiB", "tb": "TB"}
+_NOT_THE_GPUS = re.compile(
+    r" ?(?:of )?(?:system |host |cpu |local |boot )?(?:v?ram|ddr|lpddr|\(lpddr|memory|disk|ssd"
+    r"|nvme|storage|boot|infiniband|ib|ethernet|roce|ndr|hdr|rdma|nics?|network|swap|bandwidth)(?![a-z])",
+    re.IGNORECASE,
+)
+_GPU_MEMORY = (
+    r"vram|gpu[- _]?(?:memory|ram|mem)|accelerator[- _]?memory|hbm[0-9]?e?|gpu-speicher"
+    r"|mémoire gpu|gpuメモリ|video memory|memory per gpu|gpu"
+)
+_EACH = re.compile(
+    r" ?[(]?(?:per|each|/|je|pro|par|あたり) ?(?:gpu|card|accelerator)?", re.IGNORECASE
+)
+_ALL = re.compile(r"total|combined|aggregate|gesamt|合計|in all", re.IGNORECASE)
+
+
+def memories_in(text: str, near: str) -> Iterator[Memory]:
+    """Figures that may be the GPU's memory: by a heading, beside its name, by a word beside it."""
+    if heading := _HEADING.search(text):
+        gb = gigabytes(Decimal(heading[2]), _UNITS[heading[1].lower()])
+        yield Memory(gb, "", heading[0])
+    if mebibytes := _MIB.search(text):
+        gb = gigabytes(Decimal(mebibytes[1] or mebibytes[2]), "MiB")
+        yield Memory(gb, "each", mebibytes[0])
+    if slice_ := re.match(r"\.([0-9]{2,3})S(?![A-Za-z])", near):
+        yield Memory(Decimal(slice_[1]), "each", slice_[0])
+    yield from _figures(near, beside=True)
+    for part in re.split(r"[|;\n]|, ", text):
+        yield from _figures(part, beside=False)
+
+
+def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
+    for found in _FIGURE.finditer(part):
+        before, after = part[: found.start()][-24:], part[found.end() :][:24]
+        gpus_own = re.match(
+            rf" ?\(?(?:of |total |aggregate )?(?:{_GPU_MEMORY})", after, re.IGNORECASE
+        ) or re.search(rf"(?:{_GPU_MEMORY})[\"): ]*$", before, re.IGNORECASE)
+        of_each = _EACH.match(after)
+        if _NOT_THE_GPUS.match(after) and not gpus_own:
+            continue
+        if re.search(r"(?<!v)(?<!gpu )(?:ram|disk|ssd|storage)[: ]*$", before, re.IGNORECASE):
+            continue
+        if not beside and not gpus_own and not (of_each and "gpu" in of_each[0].lower()):
+            continue
+        of = "each" if of_each else "all" if _ALL.search(before + after) else ""
+        gb = gigabytes(Decimal(found[1].replace(",", "")), _UNITS[found[2].lower()])
+        yield Memory(gb, of, found[0])
