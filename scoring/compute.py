@@ -114,7 +114,12 @@ def product_time(
             model.heads * model.v_head_dim / tp, h, precision
         )
     wide = model.mlp_matrices - 1
-    work: Value = attention
+    work: Value = model.attention_share * attention
+    if model.ssm_layers:
+        mixer = padded_product(h, model.ssm_inputs / tp, precision) + padded_product(
+            model.ssm_width / tp, h, precision
+        )
+        work = work + model.ssm_share * mixer
     if model.dense_layers:
         width = (model.dense_ffn_hidden or model.ffn_hidden) / tp
         mlp = padded_product(h, wide * width, precision) + padded_product(width, h, precision)
@@ -124,6 +129,8 @@ def product_time(
         return time
     width = model.shared_ffn_hidden / tp
     shared = padded_product(h, wide * width, precision) + padded_product(width, h, precision)
+    if model.latent:
+        shared = shared + 2.0 * padded_product(h, float(model.latent), precision)
     return time + model.moe_layers / model.layers * 2.0 * padded_rows(tokens) * shared / rate
 
 
@@ -161,7 +168,7 @@ def expert_time(
     rows = tokens * model.topk * cut / layout.tp
     imbalance = job.expert_imbalance or TRAINING.expert_imbalance
     local = model.experts / layout.ep
-    h, width = float(model.hidden), model.ffn_hidden / cut
+    h, width = float(model.expert_width), model.ffn_hidden / cut
     matrices = padded_product(h, (model.mlp_matrices - 1) * width, precision) + padded_product(
         width, h, precision
     )
@@ -185,7 +192,7 @@ def attention_time(cluster: Cluster, job: Job, layout: Layout, tokens: Value) ->
     width = model.heads * (model.head_dim + model.v_head_dim) / layout.tp
     head_dim = (model.head_dim + model.v_head_dim) / 2
     rate = attention_flop_per_s(cluster.gpu, kernel, job.seq_len / layout.cp, head_dim)
-    flop = tokens * job.seq_len * width
+    flop = model.attention_share * tokens * job.seq_len * width
     if kernel != "none":
         return flop / rate
     scores = tokens * job.seq_len * model.heads / layout.tp
@@ -199,9 +206,11 @@ def elementwise_bytes(job: Job, layout: Layout, tokens: Value, precision: str) -
     spread = layout.tp if software.sequence_parallel else 1.0
     width = mean_ffn_width(job)
     inner = (3.0 if model.gated else 2.0) * width
-    copies = model.topk * model.hidden * model.moe_layers / model.layers
+    copies = model.topk * model.expert_width * model.moe_layers / model.layers
     routed = TRAINING.routed_copies * copies
-    elements = TRAINING.elementwise_hidden * model.hidden / spread + (inner + routed) / layout.tp
+    states = TRAINING.ssm_passes * model.ssm_share * model.ssm_inputs
+    norms = TRAINING.elementwise_hidden * model.hidden * model.blocks / 2.0
+    elements = norms / spread + (inner + routed + states) / layout.tp
     moved = BF16 * elements
     if precision in ("fp8", "nvfp4"):  # each product's input: read, written, and written transposed
         cast = 2.0 * model.hidden / spread + (model.q_width + width + copies) / layout.tp

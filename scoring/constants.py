@@ -132,6 +132,7 @@ class Training:
     selective_passes: float
     expert_kernels: float
     routed_copies: float
+    ssm_passes: float
     optimizer_bytes: float
     step_ms: float
     jitter_per_doubling: float

@@ -139,7 +139,9 @@ def _products(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
     layer = matrices(model.attention_parameters / tp, 5.0 if model.kv_width else 2.0)
     mixture = model.moe_layers / model.layers
     if model.dense_layers:
-        layer = layer + (1.0 - mixture) * matrices(model.dense_mlp_parameters / tp, 2.0)
+        layer = layer + model.dense_layers / model.layers * matrices(
+            model.dense_mlp_parameters / tp, 2.0
+        )
     if not model.moe_layers:
         return layer
     shared = matrices(model.shared_parameters / tp, 3.0 if model.shared_ffn_hidden else 1.0)

@@ -1,7 +1,7 @@
 """The model and the number format that a measured row names."""
 
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from scoring.machines import CannotPredict, number
 from scoring.transformers import Transformer, known_shape, shape
@@ -13,16 +13,15 @@ def shape_of_row(row: Mapping[str, str]) -> Transformer:
     Raises
     ------
     CannotPredict
-        Where neither is there, or the model is of a kind that is not modelled.
+        Where neither is there.
     """
     slug = known_shape(row.get("model_name", ""))
     if slug and (not number(row, "layers") or number(row, "experts")):
-        return shape(slug)
+        known = shape(slug)
+        return replace(known, mtp_layers=0) if "w/o MTP" in row["model_name"] else known
     layers, hidden = number(row, "layers"), number(row, "hidden")
     if not layers or not hidden:
         raise CannotPredict("shape not stated and not of a known model")
-    if re.search(r"nemotron_3", row.get("model_name", ""), re.IGNORECASE):
-        raise CannotPredict("a hybrid of attention and state spaces is not modelled")
     heads = int(number(row, "heads") or max(hidden // 128, 1))
     kv_heads = int(number(row, "kv_heads") or heads)
     ffn = int(number(row, "ffn_hidden") or 4 * hidden)

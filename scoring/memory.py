@@ -152,8 +152,11 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     # What only the gradient of a weight needs is not kept for a frozen one.
     learns = 1.0 if job.kind != "finetune_lora" else 0.0
     inner = (2.0 * (model.mlp_matrices - 1) + BF16 * learns) * mean_ffn_width(job)
-    routed = BF16 * model.topk * model.hidden * model.moe_layers / model.layers
-    kept = (6.0 + BF16 * learns) * model.hidden / spread + (heads + inner + routed) / layout.tp
+    routed = BF16 * model.topk * model.expert_width * model.moe_layers / model.layers
+    states = 2.0 * BF16 * model.ssm_share * model.ssm_inputs  # before the convolution, and after
+    mixers = model.attention_share * heads + states
+    norms = (6.0 + BF16 * learns) * model.hidden * model.blocks / 2.0
+    kept = norms / spread + (mixers + inner + routed) / layout.tp
     if (job.attention or software.attention) == "none":
         droppable: Value = 5.0 * model.heads * job.seq_len / layout.tp
         kept = kept + droppable + 2.0 * model.hidden / spread

@@ -51,8 +51,8 @@ def tensor_parallel(
             kind, time = "all_gather", 2.0 * collective_time(cluster, "all_gather", size, g)
         else:
             kind, time = "all_reduce", collective_time(cluster, "all_reduce", size, g)
-        dense = 1.0 - model.moe_layers / model.layers
-        blocks = where(layout.ep > 1, 1.0 + dense, 2.0)
+        mixtures = model.moe_layers / model.layers
+        blocks = model.blocks - where(layout.ep > 1, mixtures, 0.0)
         passes = where(layout.recompute >= 2, 3.0, 2.0)
         shown = (1.0 - software.tp_overlap) * blocks * passes * time
         return shown, Traffic("tensor parallel", kind, size, g, time, shown)
@@ -72,14 +72,15 @@ def expert_parallel(
         return 0.0, None
     g = group(cluster, layout.ep)
     tokens = layout.micro_batch * job.seq_len / layout.cp / layout.tp
-    size = BF16 * tokens * model.topk * model.hidden
+    size = BF16 * tokens * model.topk * model.expert_width
     nodes = g.domains
     distinct = nodes * (1.0 - (1.0 - 1.0 / nodes) ** model.topk) / model.topk
     cost = two_level_all_to_all(cluster, size, g, minimum(distinct, 1.0))
     time = where(g.ranks > 1, cost, 0.0)
     imbalance = job.expert_imbalance or TRAINING.expert_imbalance
     passes = where(layout.recompute >= 2, 6.0, 4.0)
-    passes = (1.0 - software.ep_overlap) * passes
+    if not model.ssm_layers:  # it takes turns of whole transformer layers to overlap
+        passes = (1.0 - software.ep_overlap) * passes
     shown = passes * imbalance * time * (model.moe_layers / model.layers)
     return shown, Traffic("expert dispatch", "all_to_all", size, g, time, shown)
 

@@ -89,12 +89,14 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
     context, context_traffic = context_parallel(cluster, job, layout, layer)
     shown = tensor + expert + context  # per layer and micro-batch
 
+    more = model.mtp_layers  # behind the last stage's own, with a head of their own
+    heads = 2.0 if more else 1.0
     stage_layers = ceil(model.layers / layout.pp - 1e-9)
     last_layers = maximum(model.layers - (layout.pp - 1) * stage_layers, 0.0)
     stage = stage_layers * (layer.total + shown)
-    last = last_layers * (layer.total + shown) + logits
+    last = (last_layers + more) * (layer.total + shown) + heads * logits
     slowest = maximum(stage, last)
-    mean = (model.layers * (layer.total + shown) + logits) / layout.pp
+    mean = ((model.layers + more) * (layer.total + shown) + heads * logits) / layout.pp
     waiting = rounds * where(many, slowest - mean, 0.0)
     bubble = waiting + where(many, (layout.pp - 1) * stage / layout.virtual_stages, 0.0)
 
@@ -102,12 +104,12 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
     data, data_traffic = data_parallel(cluster, job, layout, layer, rounds, software)
     update = optimizer_time(cluster, job, layout)
 
-    per_stage = rounds * model.layers / layout.pp
+    per_stage = rounds * (model.layers + more) / layout.pp
     busy = rounds * mean + bubble + pipeline + data + update
     doublings = log2(maximum(layout.gpus / 8.0, 1.0))
     traffic = [t for t in (tensor_traffic, expert_traffic, context_traffic) if t is not None]
     return StepTime(
-        compute=per_stage * layer.total + rounds * logits / layout.pp,
+        compute=per_stage * layer.total + rounds * heads * logits / layout.pp,
         exposed_tp=per_stage * tensor,
         exposed_pp=pipeline,
         bubble=bubble,

@@ -41,6 +41,13 @@ SHAPE_FIELDS = (
     "window",
     "state_width",
     "attended",
+    "attention_layers",
+    "ssm_layers",
+    "ssm_width",
+    "ssm_state",
+    "ssm_groups",
+    "latent",
+    "mtp_layers",
 )
 
 
@@ -69,6 +76,14 @@ class Transformer:
     full_layers: int = 0  # whose attention sees the whole context; 0 = all of them
     window: int = 0  # tokens that attention of the other layers sees
     state_width: int = 0  # numbers that a sequence keeps in each of them, however long it is
+    # Where mixers and MLPs are layers of their own: how many attend, how many hold a state instead.
+    attention_layers: int = 0
+    ssm_layers: int = 0
+    ssm_width: int = 0  # inner width of a state-space layer
+    ssm_state: int = 0  # numbers that each element of it keeps
+    ssm_groups: int = 0  # that share the two projections into the state
+    mtp_layers: int = 0  # that training adds to predict a second token, with a head of their own
+    latent: int = 0  # what routed experts read and write; 0 = hidden
     attended: int = 0  # tokens that an index picks for each query; 0 = attention sees them all
 
     @property
@@ -79,7 +94,33 @@ class Transformer:
     @property
     def dense_layers(self) -> int:
         """Layers whose MLP is not a mixture."""
-        return self.layers - self.moe_layers
+        return self.layers - self.moe_layers - self.attention_layers - self.ssm_layers
+
+    @property
+    def attention_share(self) -> float:
+        """Share of the layers that attend: all, or those that are nothing but attention."""
+        return (self.attention_layers or self.layers) / self.layers
+
+    @property
+    def ssm_share(self) -> float:
+        """Share of the layers that are a state-space mixer."""
+        return self.ssm_layers / self.layers
+
+    @property
+    def blocks(self) -> float:
+        """Residual blocks of a layer: 2, or 1 where mixers and MLPs are layers of their own."""
+        mlps = (self.dense_layers + self.moe_layers) / self.layers
+        return self.attention_share + self.ssm_share + mlps
+
+    @property
+    def expert_width(self) -> int:
+        """What one copy of a token is for a routed expert. [elements]"""
+        return self.latent or self.hidden
+
+    @property
+    def ssm_inputs(self) -> int:
+        """What a state-space layer makes of a token: values, their gate, and two projections."""
+        return 2 * (self.ssm_width + self.ssm_groups * self.ssm_state)
 
     @property
     def q_width(self) -> int:
@@ -104,7 +145,12 @@ class Transformer:
 
     @property
     def attention_parameters(self) -> int:
-        """Weights of one layer's attention."""
+        """Weights of one layer's attention, or of the mixer in its place, averaged over layers."""
+        mixers = self.hidden * (self.ssm_inputs + self.ssm_width)
+        return round(self.attention_share * self._attention + self.ssm_share * mixers)
+
+    @property
+    def _attention(self) -> int:
         out = self.heads * self.v_head_dim * self.hidden
         if self.kv_width:  # multi-head latent attention: down and up projections
             rotary = self.head_dim - self.v_head_dim
@@ -124,13 +170,13 @@ class Transformer:
     @property
     def expert_parameters(self) -> int:
         """Weights of one expert."""
-        return self.mlp_matrices * self.hidden * self.ffn_hidden
+        return self.mlp_matrices * self.expert_width * self.ffn_hidden
 
     @property
     def shared_parameters(self) -> int:
         """Weights of one mixture layer that every token visits, router included."""
         shared = self.mlp_matrices * self.hidden * self.shared_ffn_hidden
-        return shared + self.hidden * self.experts
+        return shared + self.hidden * (self.experts + 2 * self.latent)
 
     @property
     def embedding_parameters(self) -> int:
@@ -174,10 +220,13 @@ class Transformer:
         """GEMM and causal attention flop of a forward pass, attention counted at half. [flop]
 
         2 · active parameters + s · heads · (d + d_v) per layer; the usual 6 N + 6 L h s of a
-        training step is three times it.
+        training step is three times it. A state-space layer updates and reads its state: 6 flop for
+        each number of it.
         """
-        attention = self.layers * seq_len * self.heads * (self.head_dim + self.v_head_dim)
-        return 2.0 * self.active_parameters + attention
+        attending = self.attention_layers or self.layers
+        attention = attending * seq_len * self.heads * (self.head_dim + self.v_head_dim)
+        states = 6.0 * self.ssm_layers * self.ssm_width * self.ssm_state
+        return 2.0 * self.active_parameters + attention + states
 
     @classmethod
     def read(cls, f: Fields, name: str, base: Mapping[str, object]) -> "Transformer":
@@ -226,6 +275,13 @@ class Transformer:
             full_layers=s.whole("full_layers", 0, layers) or 0,
             window=s.whole("window", 0, 100_000_000) or 0,
             state_width=s.whole("state_width", 0, 100_000_000) or 0,
+            attention_layers=s.whole("attention_layers", 0, layers) or 0,
+            ssm_layers=s.whole("ssm_layers", 0, layers) or 0,
+            ssm_width=s.whole("ssm_width", 0, 1_000_000) or 0,
+            ssm_state=s.whole("ssm_state", 0, 1_000_000) or 0,
+            ssm_groups=s.whole("ssm_groups", 0, 10_000) or 0,
+            mtp_layers=s.whole("mtp_layers", 0, layers) or 0,
+            latent=s.whole("latent", 0, 1_000_000) or 0,
             attended=s.whole("attended", 0, 100_000_000) or 0,
         )
 

@@ -7,13 +7,14 @@ import pytest
 
 from scoring import Layout, job
 from scoring.collectives import collective_time, group
-from scoring.compute import layer_time
+from scoring.compute import layer_time, logits_time
 from scoring.constants import SOFTWARE
 from scoring.hardware import cluster, clusters
 from scoring.layout import candidates
 from scoring.memory import local_parameters
 from scoring.search import fastest_layouts, fitting, step_times
 from scoring.training import StepTime, training_step
+from scoring.transformers import shape
 
 GPT3, MIXTRAL = job("gpt3-175b-pretrain"), job("mixtral-8x7b-pretrain")
 TERMS = [f.name for f in fields(StepTime) if f.name != "traffic"]
@@ -143,3 +144,23 @@ def test_selective_recompute_of_every_second_layer_costs_half_of_full():
     where, task = cluster("selene-a100"), replace(GPT3, software="torchtitan")
     none, half, full = (layer_time(where, task, Layout(recompute=r)).total for r in (0.0, 1.0, 2.0))
     assert half - none == pytest.approx((full - none) / 2)
+
+
+def test_a_stack_of_single_mixers_costs_the_same_as_a_number_and_as_a_column():
+    where = cluster("gb200-nvl72")
+    hybrid = replace(MIXTRAL, model=shape("nemotron3-super-120b-a12b"))
+    rows = some_rows(hybrid, 64, 25)
+    column = training_step(where, hybrid, rows).total
+    for index in range(len(rows)):
+        alone = float(training_step(where, hybrid, rows.row(index)).total)
+        assert alone == pytest.approx(float(column[index]), rel=1e-9)
+
+
+def test_predicting_a_second_token_adds_its_layers_and_a_head_to_the_last_stage():
+    where, layout = cluster("gb200-nvl72"), Layout(dp=64.0, ep=64.0, zero_stage=1.0)
+    task = replace(MIXTRAL, model=shape("deepseek-v3"))
+    without = replace(task, model=replace(task.transformer, mtp_layers=0))
+    rounds = task.global_batch / 64
+    layer, head = layer_time(where, task, layout).total, logits_time(where, task, layout)
+    more, less = (training_step(where, x, layout).compute for x in (task, without))
+    assert more - less == pytest.approx(rounds * (layer + head))

@@ -149,3 +149,18 @@ def test_shapes_have_as_many_weights_as_published():
 )
 def test_a_public_model_is_known_however_it_is_spelled(written, slug):
     assert known_shape(written) == slug
+
+
+@pytest.mark.parametrize(
+    ("slug", "billions", "active"),
+    [
+        ("nemotron3-nano-30b-a3b", 31.6, 3.2),
+        ("nemotron3-super-120b-a12b", 120.6, 12.2),
+        ("nemotron3-ultra", 549, 55),
+    ],
+)
+def test_hybrids_have_the_parameters_that_their_names_say(slug, billions, active):
+    model = shape(slug)
+    assert model.blocks == 1.0  # a mixer or an MLP, not both
+    assert model.parameters / 1e9 == pytest.approx(billions, rel=0.01)
+    assert model.active_parameters / 1e9 == pytest.approx(active, rel=0.02)
