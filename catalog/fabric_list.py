@@ -27,8 +27,12 @@ from catalog.records import Basis, FabricKind, MultiNode
 Answer = bool | None
 Key = tuple[bool, bool, bool, Decimal, str]
 UNJOINED = {FabricKind.ETHERNET, FabricKind.NONE}  # without RDMA or GPUDirect: no fabric here
-# What the evidence of a row tells: of the fabric, its speed, its size and the way onto it.
-EVIDENCE = ("fabric", "fabric_gbits_per_s", "max_gpus_on_one_fabric", "same_fabric", "multi_node")
+# What the evidence of a row tells: of the fabric, its speed, its size, the way onto it, and of the
+# trays that are guaranteed in a rack, or where was looked for them in vain.
+EVIDENCE = (
+    "fabric", "fabric_gbits_per_s", "max_gpus_on_one_fabric", "same_fabric", "multi_node",
+    "scale_up_domain_guaranteed_gpus",
+)  # fmt: skip
 
 
 # --- What is there ----------------------------------------------------------------------------

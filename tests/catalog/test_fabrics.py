@@ -217,6 +217,7 @@ def test_racks_take_the_nodes_evenly(ask: Any) -> None:
     (row,) = answer["results"]
     assert (row["nodes"], row["gangs"]) == (24, [12, 12])
     assert row["instance_types"][0]["guaranteed_trays"] == 16
+    assert row["evidence"]["scale_up_domain_guaranteed_gpus"]["value"] == 64  # 16 trays of 4
     _, answer = ask("gpus_min=96&gpu=h100-sxm5-80gb")
     assert answer["results"][0]["gangs"] is None  # nobody guarantees trays of it
 
