@@ -7,22 +7,13 @@ and carrying it out twice changes nothing.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from catalog.ingest import Fenced
 from catalog.models import Errand, ErrandKind
 from scrapers import runs
-from scrapers.fields import Unreadable
-from scrapers.reading import ParserDied
-from scrapers.registry import UnknownProvider
 
 LOST = timedelta(minutes=15)  # longer than a task may run
-EXPECTED = (
-    runs.Busy, runs.NotHeld, runs.NotKept, Fenced, Unreadable, ParserDied, UnknownProvider,
-    DatabaseError,
-)  # fmt: skip
 
 
 def _open() -> QuerySet[Errand]:
@@ -56,5 +47,5 @@ def _outcome(errand: Errand) -> str:
             slug = errand.run.provider_id
             return runs.approve(slug, errand.run_id, errand.asked_by).told()
         return runs.replay(errand.run).told()
-    except EXPECTED as problem:
+    except runs.REFUSALS as problem:
         return str(problem)

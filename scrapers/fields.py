@@ -19,7 +19,7 @@ from catalog.records import Rejected
 DIGITS = 40
 EXPONENT = 30
 TEXT = 400
-SHOWN = 1000
+SHOWN = 4000  # characters of a row, as the quarantine keeps them
 
 T = TypeVar("T")
 
@@ -249,10 +249,17 @@ def visible(text: str) -> str:
 
 def _shown(value: object, limit: int) -> str:
     try:
-        text = json.dumps(value, default=str, ensure_ascii=True)
+        text = json.dumps(value, default=_written, ensure_ascii=True)
     except (RecursionError, ValueError, TypeError):
         return "(a row that cannot be shown)"
     return text[:limit]
+
+
+def _written(value: object) -> object:
+    """A number as it was written, where a float says the same."""
+    if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
+        return float(value)
+    return str(value)
 
 
 def each(rows: Iterable[Row], read: Callable[[Row], Iterable[T]]) -> Iterator[T | Rejected]:

@@ -32,7 +32,7 @@ from scrapers.leases import Held, Keeper
 from scrapers.listing import Document, MissingKey
 from scrapers.normalise import Rate
 from scrapers.reading import ParserDied, Task, is_nothing, read
-from scrapers.registry import provider_module
+from scrapers.registry import UnknownProvider, provider_module
 
 Say = Callable[[str], None]
 log = logging.getLogger(__name__)
@@ -48,6 +48,12 @@ class NotHeld(Exception):
 
 class NotKept(Exception):
     """A run that cannot be replayed, and why."""
+
+
+# Whatever is asked of a run, it may end in one of these, with a sentence.
+REFUSALS = (
+    Busy, NotHeld, NotKept, Fenced, Unreadable, ParserDied, UnknownProvider, DatabaseError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +82,10 @@ class Summary:
         """In words."""
         reason = f" {self.reason}" if self.reason else ""
         return (
-            f"{self.provider}: {self.state}.{reason} {self.rows_in} rows: {self.accepted} accepted, "
-            f"{self.quarantined} quarantined, {self.ignored} ignored; offers: {self.new} new, "
-            f"{self.changed} changed, {self.ended} ended, {self.unchanged} as before. "
-            f"Run {self.run}, {self.seconds:.1f} s."
+            f"{self.provider}: {self.state}.{reason} {self.rows_in} rows: "
+            f"{self.accepted} accepted, {self.quarantined} quarantined, {self.ignored} ignored; "
+            f"offers: {self.new} new, {self.changed} changed, {self.ended} ended, "
+            f"{self.unchanged} as before. Run {self.run}, {self.seconds:.1f} s."
         )
 
 
@@ -312,8 +318,8 @@ Outcome = list[Callable[[Held], None]]
 def _accounted(run: ScrapeRun, held: Held) -> Iterator[Outcome]:
     """However the block ends, the run says so, and the lease goes back by what it appended.
 
-    A provider without its key is skipped, with a sentence that names it. A program error is a failed
-    run too, and is raised on: the log has the trace.
+    A provider without its key is skipped, with a sentence that names it. A program error is a
+    failed run too, and is raised on: the log has the trace.
     """
     outcome: Outcome = []
     after: Callable[[Held], None] = leases.failed if run.live else leases.give_back

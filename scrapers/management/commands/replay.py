@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from catalog.models import RunState, ScrapeRun
 from scrapers import errands, runs
-from scrapers.errands import EXPECTED
 from scrapers.registry import PROVIDERS
 
 BAD = 2  # the exit code of a bad argument
@@ -43,7 +42,7 @@ class Command(BaseCommand):
         for run in _runs(options["what"]):
             try:
                 summary = runs.replay(run)
-            except EXPECTED as problem:
+            except runs.REFUSALS as problem:
                 bad = True
                 self.stderr.write(f"{run.provider_id}: {problem}")
                 continue
