@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from scoring.collectives import NEVER, Group, collective_time, domain_rate, group
+from scoring.collectives import collective_time, group
 from scoring.constants import MEMORY
-from scoring.engines import ENGINES, ONE_SHOT, SERVING, expert_us, reading_bytes_per_s
+from scoring.engines import ENGINES, SERVING, expert_us, reading_bytes_per_s
 from scoring.formats import attention_format, cache_bytes, maths, stored, weight_bytes
 from scoring.hardware import Cluster
 from scoring.kernels import gemm_flop_per_s
@@ -35,7 +35,7 @@ from scoring.units import GIGA, MICRO, Value, ceil, maximum, minimum, where
 from scoring.workload import Job
 
 MAX_BATCH = 4096  # sequences of one group; beyond it schedulers, not GPUs, are the limit
-UNDECIDED = 0.03  # of throughput: nearer than the model can tell, the simpler layout wins
+UNDECIDED = 0.10  # of throughput: nearer than the model's own median error, the simpler layout wins
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class TokenTime:
         return replace(self, **shrunk, traffic=traffic)
 
 
+SUMS = ("all_reduce", "custom_all_reduce")
 STEP_TERMS = ("weights", "cache", "exposed_tp", "exposed_pp", "exposed_ep", "overhead")
 
 
@@ -121,6 +122,13 @@ def filled_slots(job: Job, layout: Layout) -> Value:
     return minimum(layout.pp, maximum(ceil(share - 1e-9), 1.0))
 
 
+def busy_share(job: Job, layout: Layout) -> Value:
+    """Of the places for a sequence in all groups and slots, those that are taken: the rest idle."""
+    if not job.global_batch:
+        return 1.0
+    return minimum(job.global_batch / (layout.dp * layout.pp * layout.micro_batch), 1.0)
+
+
 def _products(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
     """All matrix products of one mean layer. [s]"""
     model, gpu, tp = job.transformer, cluster.gpu, layout.tp
@@ -155,7 +163,8 @@ def _experts(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
     """
     model, gpu, kind = job.transformer, cluster.gpu, stored(job)
     spread = layout.ep > layout.tp
-    tokens = rows * where(spread, layout.ep / layout.tp, 1.0)  # that share these experts
+    ranks = where(spread, layout.ep / layout.tp, 1.0)  # that share these experts
+    tokens = rows * maximum(ranks * busy_share(job, layout), 1.0)
     hit = model.experts * (1.0 - (1.0 - model.topk / model.experts) ** tokens)
     local = model.expert_parameters / where(layout.ep > 1, layout.ep, layout.tp)
     read = hit * local * weight_bytes(kind) / reading_bytes_per_s(gpu, job.engine)
@@ -204,21 +213,20 @@ def kv_ranks(job: Job, layout: Layout) -> Value:
 
 
 def _all_reduces(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> tuple[Value, Traffic]:
-    """Two sums a layer of rows · hidden, by NCCL or by a one-shot kernel. [s]
+    """Two sums a layer of rows · hidden, by NCCL or by a kernel inside the CUDA graph. [s]
 
     Experts inside the tp group sum like an MLP; spread ones are reached by `_dispatch` instead.
     """
     model = job.transformer
     g = group(cluster, layout.tp)
     size = BF16 * rows * model.hidden
-    time = minimum(
-        collective_time(cluster, "all_reduce", size, g), one_shot_all_reduce(cluster, size, g)
-    )
-    time = where(g.ranks > 1, time, 0.0)
+    by_nccl, in_graph = (collective_time(cluster, kind, size, g) for kind in SUMS)
+    time = minimum(by_nccl, in_graph)
     dense = 1.0 - model.moe_layers / model.layers
     blocks = where(layout.ep > layout.tp, 1.0 + dense, 2.0)
     shown = model.layers * blocks * time
-    return shown, Traffic("tensor parallel", "all_reduce", size, g, time, shown)
+    kind = SUMS[bool(np.all(in_graph < by_nccl))]
+    return shown, Traffic("tensor parallel", kind, size, g, time, shown)
 
 
 def _dispatch(
@@ -233,19 +241,6 @@ def _dispatch(
     time = collective_time(cluster, "all_to_all", size, g)
     shown = where(layout.ep > layout.tp, 2.0 * model.moe_layers * time, 0.0)
     return shown, Traffic("expert dispatch", "all_to_all", size, g, time, shown)
-
-
-def one_shot_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
-    """A kernel in a CUDA graph in which each rank reads all others' buffers (vLLM, SGLang). [s]
-
-    t = floor + (n − 1) · size / (e · B); legal for up to 8 ranks of one NVLink domain and 2 MiB.
-    """
-    floor = ONE_SHOT.floor_us.get(cluster.link_name)
-    if floor is None or cluster.domain_gpus <= 1:
-        return NEVER
-    rate = domain_rate(cluster, g.fast)
-    legal = (g.fast == g.ranks) & (g.ranks <= 8) & (size <= ONE_SHOT.limit_bytes)
-    return where(legal, floor * MICRO + (g.ranks - 1) * size / maximum(rate, 1.0), NEVER)
 
 
 # ------------------------------------------------------------------ memory
@@ -352,8 +347,9 @@ def decode_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[
     """The layouts of highest throughput that fit and meet max_tpot_ms, best first.
 
     Of layouts whose throughput is within `UNDECIDED` of the best the one that splits the model
-    over the fewest GPUs comes first: replicas share nothing that could be slow or fail. Where none
-    is fast enough, the ones with the shortest time per token.
+    over the fewest GPUs comes first, and of those the one of the fewest stages: replicas share
+    nothing that could be slow or fail, and a stage needs sequences of its own. Where none is fast
+    enough, the ones with the shortest time per token.
     """
     rows = fitting_layouts(cluster, job, gpus)
     if not len(rows):
@@ -366,5 +362,6 @@ def decode_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[
     merit = np.where(token <= limit, rate, 0.0)
     near = merit >= (1.0 - UNDECIDED) * merit.max()
     split = np.where(near, np.asarray(rows.tp * rows.pp), np.inf)
-    order = np.lexsort((-merit, split))
+    stages = np.where(near, np.asarray(rows.pp), np.inf)
+    order = np.lexsort((-merit, stages, split))
     return [rows.row(int(index)) for index in order[:top]]

@@ -28,14 +28,6 @@ class ServingKernels:
 
 
 @dataclass(frozen=True, slots=True)
-class OneShot:
-    """An all-reduce in one kernel of a CUDA graph."""
-
-    floor_us: Mapping[str, float]  # by link
-    limit_bytes: float
-
-
-@dataclass(frozen=True, slots=True)
 class Engine:
     """One serving engine: what a step costs beside its kernels, and how they fall short."""
 
@@ -49,7 +41,6 @@ class Engine:
 _TABLES = data_file("serving.toml")
 
 SERVING = record(ServingKernels, _TABLES["kernels"])
-ONE_SHOT = record(OneShot, _TABLES["all_reduce"])
 ENGINES: Mapping[str, Engine] = {
     name: record(Engine, table) for name, table in _TABLES["engine"].items()
 }
