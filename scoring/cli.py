@@ -272,6 +272,8 @@ def _collective(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    if "\0" in options.file:
+        raise FieldError("file", "is no name of a file.")
     report = validate(Path(options.file))
     if options.json:
         _print(report, [])

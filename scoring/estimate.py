@@ -25,10 +25,10 @@ from scoring.decode import (
     token_time,
     tokens_per_s,
 )
-from scoring.fields import FieldError
+from scoring.fields import FieldError, Fields
 from scoring.formats import multiplied, stored
 from scoring.hardware import Cluster
-from scoring.layout import Layout, candidates
+from scoring.layout import Layout, candidates, checked
 from scoring.memory import MemoryTerms, training_memory
 from scoring.prefill import prefill_time
 from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
@@ -74,16 +74,18 @@ def estimate(
     gpus
         How many; a part of a node, or whole nodes.
     layout
-        Fixed by the user, checked by `Layout.from_fields`; None searches.
+        Fixed by the user; None searches.
 
     Raises
     ------
     FieldError
-        For `gpus` out of range or not whole nodes.
+        For `gpus` out of range or not whole nodes, and for a layout that does not divide.
     """
     refused = _refused(cluster, job, gpus)
     if refused:
         return DoesNotFit(cluster.name, job.name, gpus, refused, cluster.assumptions)
+    if layout is not None:
+        layout = checked(layout, job, gpus)
     chosen = layout or next(iter(find_layouts(cluster, job, gpus, 1)), None)
     if chosen is None or not _fits(cluster, job, chosen):
         return _does_not_fit(cluster, job, gpus, chosen)
@@ -96,10 +98,17 @@ def best(cluster: Cluster, job: Job, gpus: int) -> Estimate | DoesNotFit:
 
 
 def search(cluster: Cluster, job: Job, gpus: int, top: int = 10) -> list[Estimate]:
-    """Estimates of the best layouts, best first; empty where none fits."""
+    """Estimates of the best layouts, best first; empty where none fits.
+
+    Raises
+    ------
+    FieldError
+        For `gpus` as `estimate`, and for a `top` that is no whole number from 1 to 1000.
+    """
+    wanted = _whole("top", top, 1000)
     if _refused(cluster, job, gpus):
         return []
-    found = find_layouts(cluster, job, gpus, top)
+    found = find_layouts(cluster, job, gpus, wanted)
     return [_filled(cluster, job, gpus, layout, searched=True) for layout in found]
 
 
@@ -149,7 +158,7 @@ def rank(
 
 def whole_nodes(cluster: Cluster, gpus: int) -> int:
     """The GPU count that is rented for at least `gpus`: part of one node, or whole nodes."""
-    node = cluster.gpu_count
+    node, gpus = cluster.gpu_count, _whole("gpus", gpus, MAX_GPUS)
     if gpus <= node:
         return gpus if node % gpus == 0 else node
     return -(-gpus // node) * node
@@ -158,10 +167,17 @@ def whole_nodes(cluster: Cluster, gpus: int) -> int:
 # ------------------------------------------------------------------ one layout, filled in
 
 
+def _whole(field: str, given: object, most: int) -> int:
+    """A whole number from 1 to `most`; a FieldError where it is anything else."""
+    number = Fields({field: given}).whole(field, 1, most)
+    if number is None:
+        raise FieldError(field, "must be given.")
+    return number
+
+
 def _refused(cluster: Cluster, job: Job, gpus: int) -> tuple[str, ...]:
     """Reasons that need no physics; a FieldError where the count itself is wrong."""
-    if not 1 <= gpus <= MAX_GPUS:
-        raise FieldError("gpus", f"must be from 1 to {MAX_GPUS}, not {gpus}.")
+    _whole("gpus", gpus, MAX_GPUS)
     if gpus > cluster.gpu_count and gpus % cluster.gpu_count:
         raise FieldError("gpus", f"{gpus} is not whole nodes of {cluster.gpu_count} GPUs.")
     if cluster.fabric == "none" and gpus > cluster.near_gpus:

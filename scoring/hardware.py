@@ -41,6 +41,16 @@ MESHES = ("nvlink_mesh", "infinity_fabric_mesh", "gaudi_mesh")
 FABRIC_NAMES = (*FABRICS, "none")
 DIRECT_FABRICS = ("infiniband", "roce", "efa", "gpudirect_tcpx", "gpudirect_tcpxo", "slingshot")
 MEASURED_FABRICS = ("infiniband", "roce", "efa", "omni_path")
+# Least and most of what a cluster can be made of; rates in B/s, counts in GPUs.
+LIMITS = (
+    ("gpu_count", 1, 1024),
+    ("domain_gpus", 1, 2**40),
+    ("scale_up_bytes_per_s", 0.0, 1e30),
+    ("pair_bytes_per_s", 0.0, 1e30),
+    ("pcie_bytes_per_s", 0.0, 1e12),
+    ("nic_bytes_per_s", 0.0, 1e30),
+    ("oversubscription", 1.0, 100.0),
+)
 # Fields of the catalog that describe a cluster to people and not to the physics.
 IGNORED_FIELDS = (
     *("name", "slug", "title", "source", "provider", "via", "instance_type", "region", "country"),
@@ -84,6 +94,21 @@ class Cluster:
     warnings: tuple[str, ...] = ()
     pessimistic: "Cluster | None" = field(default=None, repr=False)
     optimistic: "Cluster | None" = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine can be, also where `dataclasses.replace` asks what if.
+
+        Raises
+        ------
+        FieldError
+            Naming the field.
+        """
+        for field_name, low, high in LIMITS:
+            value = getattr(self, field_name)
+            if not low <= value <= high:
+                raise FieldError(field_name, f"must be from {low:g} to {high:g}, not {value!r}.")
+        if self.fabric not in FABRIC_NAMES:
+            raise FieldError("fabric", f"must be one of {', '.join(FABRIC_NAMES)}.")
 
     @classmethod
     def from_fields(cls, given: Mapping[str, object], name: str = "cluster") -> "Cluster":
@@ -246,6 +271,10 @@ class _Facts:
             raise FieldError(
                 "scale_up_pair_gbytes_per_s", f"exceeds scale_up_gbytes_per_s ({total:g} GB/s)."
             )
+        if total == 0 and scale_up not in (None, "pcie", "none"):
+            raise FieldError("scale_up_gbytes_per_s", f"is 0 but scale_up is {scale_up}.")
+        if node_rate == 0 and fabric not in (None, "none"):
+            raise FieldError("fabric_gbits_per_s", f"is 0 but fabric is {fabric}.")
         direct = rdma if direct is None else direct
         fabric = "none" if fabric is None and node_rate == 0 else fabric
         unknown = [
@@ -358,6 +387,13 @@ class _Facts:
             return 1, 0.0, 0.0
         usual = part.domain_gpus if part.domain_gpus > 8 else min(part.domain_gpus, count)
         domain = self.domain or usual
+        if domain < count and count % domain:
+            raise FieldError(
+                "scale_up_domain_gpus",
+                f"must divide gpu_count ({count}) or be a multiple of it, not {domain}.",
+            )
+        if domain > count and domain % count:  # a part of a box that was rented out in pieces
+            domain = domain // count * count
         if scale_up == "nvlink_bridge" and domain > 4:
             warnings.append(f"an NVLink bridge joins 2 or 4 GPUs, not {domain}: taken as 2")
             domain = 2

@@ -136,6 +136,20 @@ class Layout:
         return layout
 
 
+def checked(layout: Layout, job: Job, gpus: int) -> Layout:
+    """A layout that was built by hand, if it divides the job over the GPUs.
+
+    Raises
+    ------
+    FieldError
+        As `Layout.from_fields`.
+    """
+    level = Fields({"recompute": layout.recompute}, where="layout").whole("recompute", 0, 2)
+    given = {name: getattr(layout, name) for name in LAYOUT_FIELDS}
+    same = Layout.from_fields({**given, "recompute": RECOMPUTE[level or 0]}, job, gpus)
+    return replace(same, zero_group=layout.zero_group)
+
+
 def objection(layout: Layout, job: Job) -> str | None:
     """Why one split cannot run the job, or None where it divides."""
     model = job.transformer

@@ -10,6 +10,18 @@ from scoring.fields import FieldError
 from scoring.gpus import gpus
 from scoring.hardware import Cluster
 
+# Columns that hold whole numbers.
+COUNTS = frozenset(
+    (
+        *("layers", "hidden", "ffn_hidden", "heads", "kv_heads", "vocab", "experts", "topk"),
+        *("seq_len", "micro_batch", "global_batch", "num_gpus", "gpus_per_node"),
+        *("scale_up_domain_gpus", "tp", "pp", "dp", "cp", "ep", "vp"),
+    )
+)
+
+
+SPLITS = frozenset(("tp", "pp", "dp", "cp", "ep", "vp"))  # 0 says no more than a blank
+
 
 class CannotPredict(Exception):
     """Why a row has no prediction; one short reason, so that reasons can be counted."""
@@ -48,9 +60,11 @@ def number(row: Mapping[str, str], column: str) -> float | None:
         value = float(text)
     except ValueError:
         raise FieldError(column, f"must be a number, not {text[:40]!r}.") from None
-    if not math.isfinite(value) or abs(value) > 1e18:
-        raise FieldError(column, f"must be a finite number, not {text[:40]!r}.")
-    return value
+    if not math.isfinite(value) or not 0 <= value <= 1e18:
+        raise FieldError(column, f"must be a finite number of 0 or more, not {text[:40]!r}.")
+    if column in COUNTS and value != int(value):
+        raise FieldError(column, f"must be a whole number, not {text[:40]!r}.")
+    return None if column in SPLITS and not value else value
 
 
 # A measured row's words for a GPU → our slug; the first that matches, tested in this order.
