@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 from django.http import Http404, HttpResponse
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -86,7 +85,7 @@ class Fabrics(APIView):
 class InstanceTypeDetail(APIView):
     """`GET instance-types/{provider}/{name}/`: one type, whole."""
 
-    @extend_schema(operation_id="instance_type", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(**schema.INSTANCE_TYPE)
     def get(self, request: Request, provider: str, name: str) -> HttpResponse:
         """Every fact with its evidence, prices by region, and what is still unknown."""
         nothing_asked(request)
@@ -99,7 +98,7 @@ class InstanceTypeDetail(APIView):
 class Quality(APIView):
     """`GET quality/`: how much is known, how much is doubtful."""
 
-    @extend_schema(operation_id="quality", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(**schema.plain_door("quality", "Shares and counts"))
     def get(self, request: Request) -> HttpResponse:
         """Coverage of the interconnect fields, disputes, stale providers, quarantine."""
         nothing_asked(request)
@@ -112,7 +111,7 @@ class Quality(APIView):
 class Workloads(APIView):
     """`GET workloads/`: what can be estimated by name."""
 
-    @extend_schema(operation_id="workloads", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(**schema.plain_door("workloads", "Every preset"))
     def get(self, request: Request) -> HttpResponse:
         """The presets, each with its source."""
         nothing_asked(request)

@@ -30,6 +30,7 @@ WORDS: dict[str, type] = {
     "multi_node": MultiNode,
     "price_model": PriceModel,
 }
+EXAMPLE = {"nvlink": True, "infiniband": True, "price_model": "on_demand"}
 NEVER_NULL = {"provider", "instance_type", "price_model", "collected_at", "stale", "source_url"}
 
 
@@ -108,7 +109,13 @@ OFFER_PAGE: Json = {
 def _filter(wanted: Filter) -> OpenApiParameter:
     of = ", ".join(wanted.fields) or "text"
     says = f"{wanted.title}: any of" if wanted.many else f"On {of}"
-    return parameter(wanted.name, kind_of(wanted.read), says, many=wanted.many)
+    return parameter(
+        wanted.name,
+        kind_of(wanted.read),
+        says,
+        many=wanted.many,
+        example=EXAMPLE.get(wanted.name),
+    )
 
 
 def kind_of(read: Callable[[str], object]) -> Json:
@@ -122,10 +129,16 @@ def kind_of(read: Callable[[str], object]) -> Json:
     return kinds.get(read, {"type": "string"})
 
 
-def parameter(name: str, kind: Json, says: str, *, many: bool = False) -> OpenApiParameter:
+def parameter(
+    name: str, kind: Json, says: str, *, many: bool = False, example: object = None
+) -> OpenApiParameter:
     """One parameter of a door; `many` takes commas and repetition."""
     schema = {"type": "array", "items": kind} if many else kind
-    return OpenApiParameter(name, schema, description=says, explode=False if many else None)
+    value = [example] if many else example
+    examples = [] if example is None else [OpenApiExample(f"{name}={example}", value)]
+    return OpenApiParameter(
+        name, schema, description=says, explode=False if many else None, examples=examples
+    )
 
 
 def form(keys: Iterable[str], sortable: Iterable[str]) -> tuple[OpenApiParameter, ...]:
@@ -181,6 +194,7 @@ OFFERS: Json = {
 
 def small_list(
     name: str,
+    says: str,
     rows: type[Serializer[Any]],
     narrows: Iterable[OpenApiParameter],
     sorts: Iterable[str],
@@ -197,8 +211,12 @@ def small_list(
     )
     return {
         "operation_id": name,
+        "description": says,
         "parameters": [*narrows, *form(rows().fields, sorts)],
-        "responses": {(200, "application/json"): page, **_AS_TEXT},
+        "responses": {
+            (200, "application/json"): OpenApiResponse(page, "Some rows, and the way to the rest"),
+            **_AS_TEXT,
+        },
     }
 
 
@@ -221,7 +239,7 @@ FABRICS: Json = {
     "parameters": [
         parameter("provider", _WORDS, "Provider: any of", many=True),
         parameter("gpu", _WORDS, "GPU: any of", many=True),
-        parameter("gpus_min", {"type": "integer", "minimum": 1}, "GPUs on one fabric"),
+        parameter("gpus_min", {"type": "integer", "minimum": 1}, "GPUs on one fabric", example=64),
         parameter("fabric_gbits_per_s_per_gpu_min", {"type": "number"}, "Gb/s per GPU, one way"),
         parameter("technology", {"type": "string", "enum": [str(k) for k in FabricKind]},
                    "Fabric: any of", many=True),
@@ -241,6 +259,31 @@ FABRICS: Json = {
         **FAILED,
     },
 }  # fmt: skip
+INSTANCE_TYPE: Json = {
+    "operation_id": "instance_type",
+    "parameters": [
+        OpenApiParameter(
+            name, str, "path", description=says, examples=[OpenApiExample(value, value)]
+        )
+        for name, says, value in (
+            ("provider", "Who rents it", "azure"),
+            ("name", "The provider's own name of it", "Standard_ND96isr_H100_v5"),
+        )
+    ],
+    "responses": {
+        (200, "application/json"): OpenApiResponse({"type": "object"}, "One type, whole"),
+        (404, "application/json"): OpenApiResponse(ERROR, "The catalog has never had it"),
+        **FAILED,
+    },
+}
+
+
+def plain_door(name: str, says: str) -> Json:
+    """A door without parameters, whose answer has no columns to list."""
+    answer = OpenApiResponse({"type": "object"}, says)
+    return {"operation_id": name, "responses": {(200, "application/json"): answer, **FAILED}}
+
+
 ESTIMATE_REQUEST: Json = {
     "type": "object",
     "required": ["workload"],

@@ -59,6 +59,7 @@ class SmallList(APIView):
     queryset: ClassVar[QuerySet[Any]]
     serializer: ClassVar[type[Serializer[Any]]]
     narrows: ClassVar[Mapping[str, Narrow]] = {}
+    example: ClassVar[Mapping[str, str]] = {}  # a question worth asking
     sorts: ClassVar[Mapping[str, str]] = {}  # what it can be sorted by → where that stands
 
     def get(self, request: Request) -> HttpResponse:
@@ -113,10 +114,18 @@ FORM = ("cursor", "page_size", "fields", "format", "count")  # how a list is sho
 def documented(door: type[SmallList]) -> type[SmallList]:
     """The door, with its parameters and its page in the OpenAPI schema."""
     narrows = [
-        schema.parameter(name, schema.kind_of(narrow.read), narrow.title, many=narrow.many)
+        schema.parameter(
+            name,
+            schema.kind_of(narrow.read),
+            narrow.title,
+            many=narrow.many,
+            example=door.example.get(name),
+        )
         for name, narrow in door.narrows.items()
     ]
-    said = schema.small_list(door.door, door.serializer, narrows, door.sorts)
+    says = (door.__doc__ or "").partition(": ")[2]
+    says = says[:1].upper() + says[1:]
+    said = schema.small_list(door.door, says, door.serializer, narrows, door.sorts)
     return extend_schema_view(get=extend_schema(**said))(door)
 
 
@@ -125,6 +134,7 @@ class InstanceTypes(SmallList):
     """`GET instance-types/`: what is known of each type, with its evidence."""
 
     door = "instance-types"
+    example: ClassVar = {"gpu": "h100-sxm5-80gb"}
     queryset: ClassVar = InstanceType.objects.all()
     serializer: ClassVar = InstanceTypeSerializer
     narrows: ClassVar = {
@@ -146,6 +156,7 @@ class Gpus(SmallList):
     """`GET gpus/`: every SKU, its peaks dense and its links one way."""
 
     door = "gpus"
+    example: ClassVar = {"gpu_vendor": "amd"}
     queryset: ClassVar = Gpu.objects.all()
     serializer: ClassVar = GpuSerializer
     narrows: ClassVar = {
@@ -177,6 +188,7 @@ class Facts(SmallList):
     """`GET facts/`: every sourced statement, the withdrawn ones too."""
 
     door = "facts"
+    example: ClassVar = {"attribute": "gpudirect_rdma", "basis": "documented"}
     queryset: ClassVar = Fact.objects.all()
     serializer: ClassVar = FactSerializer
     narrows: ClassVar = {
@@ -193,6 +205,7 @@ class Prices(SmallList):
     """`GET prices/`: every price period of an offer, while it held."""
 
     door = "prices"
+    example: ClassVar = {"gpu": "h100-sxm5-80gb", "price_model": "on_demand"}
     queryset: ClassVar = Price.objects.select_related("offer__instance_type")
     serializer: ClassVar = PriceSerializer
     narrows: ClassVar = {

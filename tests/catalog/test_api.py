@@ -1,6 +1,7 @@
 """The other doors of the API, over the bundled catalog: facts with evidence, estimates, errors."""
 
 import csv
+import html
 import io
 import json
 
@@ -8,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import transaction
 
+from catalog.api_docs import doors
 from catalog.records import OFFER_KEYS
 
 PRESET = {"nvlink": True, "infiniband": True, "price_model": "on_demand"}
@@ -247,6 +249,17 @@ def test_the_schema_is_openapi_3_1_and_names_every_filter(get):
     assert schema["openapi"].startswith("3.1")
     names = {p["name"] for p in schema["paths"]["/api/v1/offers/"]["get"]["parameters"]}
     assert {"nvlink", "infiniband", "include_unknown", "usd_per_gpu_hour_max", "as_of"} <= names
+
+
+def test_every_example_of_the_docs_runs(client, get, post):
+    page = client.get("/api/v1/docs/").content.decode()
+    asked = [door for door in doors() if door.method == "GET"]
+    assert {door.path for door in doors()} == set(get("schema/")["paths"]) - {"/api/v1/schema/"}
+    for door in asked:
+        assert html.escape(door.address) in page
+        answer = get(door.address.removeprefix("/api/v1/"))
+        assert answer.get("results", answer), door.address
+    assert post(next(door.body for door in doors() if door.method == "POST"))["results"]
 
 
 def test_at_least_six_workloads_each_with_its_source(get):

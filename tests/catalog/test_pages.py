@@ -22,7 +22,7 @@ from config.middleware import POLICY
 PRESET = "/?nvlink=true&infiniband=true"
 PAGES = (
     "/", PRESET, "/?rows=region&sort=-cliff", "/?usd_per_gpu_hour_max=cheap", "/providers/",
-    "/workloads/", "/fabrics/", "/learn/values/", "/nowhere/",
+    "/workloads/", "/fabrics/", "/learn/values/", "/api/v1/docs/", "/nowhere/",
     "/instances/azure/Standard_ND96isr_H100_v5/",
 )  # fmt: skip
 HTMX = {"HX-Request": "true", "HX-Target": "results"}

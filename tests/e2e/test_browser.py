@@ -17,7 +17,7 @@ EVERY = (
     INSTANCE, "/instances/azure/Standard_ND128isr_GB300_v6/", "/instances/aws/g4dn.metal/",
     "/instances/hyperstack/n3-A100x8-NVLink/", "/instances/aws/g6f.large/", "/providers/",
     "/workloads/", "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true",
-    "/learn/values/", "/fabrics/", "/fabrics/?gpus_min=32&include_unknown=max_gpus",
+    "/learn/values/", "/api/v1/docs/", "/fabrics/", "/fabrics/?gpus_min=32&include_unknown=max_gpus",
 )  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

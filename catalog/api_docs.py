@@ -1,0 +1,113 @@
+"""`GET /api/v1/docs/`: the OpenAPI schema as a page, drawn here, under the strict policy."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+from catalog.schema import Json
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its type, the words that it takes, and what it does."""
+
+    name: str
+    kind: str
+    words: tuple[str, ...]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One method of one address."""
+
+    method: str
+    path: str
+    summary: str
+    says: str
+    parameters: tuple[Parameter, ...]
+    address: str
+    body: str
+    answers: tuple[tuple[str, str], ...]
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page."""
+        return f"{self.method.lower()}-{self.path.strip('/').replace('/', '-')}"
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """Every door with its parameters, an example that runs, and what it answers."""
+    root = request.build_absolute_uri("/").rstrip("/")
+    return render(request, "catalog/api_docs.html", {"room": "api", "doors": doors(), "root": root})
+
+
+@lru_cache(maxsize=1)
+def doors() -> tuple[Door, ...]:
+    """What the schema says, in the order of the addresses. The code does not change under us."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return tuple(
+        _door(method, path, said)
+        for path, item in sorted(schema["paths"].items())
+        for method, said in item.items()
+        if method in METHODS
+    )
+
+
+def _door(method: str, path: str, said: Json) -> Door:
+    summary, _, rest = said.get("description", "").partition("\n")
+    return Door(
+        method=method.upper(),
+        path=path,
+        summary=summary,
+        says=" ".join(rest.split()),
+        parameters=tuple(_parameter(each) for each in said.get("parameters", ())),
+        address=_address(path, said.get("parameters", ())),
+        body=_example(said.get("requestBody", {})),
+        answers=tuple(
+            (status, answer.get("description", ""))
+            for status, answer in sorted(said["responses"].items())
+        ),
+    )
+
+
+def _parameter(said: Json) -> Parameter:
+    schema = said["schema"]
+    one = schema.get("items", schema)
+    words = tuple(str(word) for word in one.get("enum", ()))
+    kind = one.get("format", one.get("type", "string"))
+    listed = f"list of {kind}s" if "items" in schema else kind
+    return Parameter(said["name"], listed, words, said.get("description", ""))
+
+
+def _address(path: str, parameters: Iterable[Json]) -> str:
+    """The path with the examples of its parameters."""
+    asked = []
+    for each in parameters:
+        for example in each.get("examples", {}).values():
+            value = example["value"]
+            text = ",".join(value) if isinstance(value, list) else json.dumps(value).strip('"')
+            if each["in"] == "path":
+                path = path.replace(f"{{{each['name']}}}", text)
+            else:
+                asked.append((each["name"], text))
+    return f"{path}?{urlencode(asked)}" if asked else path
+
+
+def _example(body: Json) -> str:
+    """The first example of a JSON body."""
+    content: Any = body.get("content", {}).get("application/json", {})
+    for example in content.get("examples", {}).values():
+        return json.dumps(example["value"], indent=2)
+    return ""
