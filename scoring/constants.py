@@ -46,8 +46,6 @@ class Kernels:
     attention_s_half: float
     memory_efficiency: float
     optimizer_memory_efficiency: float
-    skinny_memory_efficiency: float
-    kv_memory_efficiency: float
     launch_us: float
 
 
@@ -182,21 +180,6 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Decode:
-    """Constants of one decoding step."""
-
-    kernels_per_layer: float
-    kernel_us: float
-    scheduler_ms: float
-    attention_us: float
-    moe_us: float
-    moe_memory_efficiency: float
-    moe_gemm_efficiency: float
-    custom_all_reduce_us: Mapping[str, float]
-    custom_all_reduce_bytes: float
-
-
-@dataclass(frozen=True, slots=True)
 class Interval:
     """p10 and p90 of the residuals, as natural logarithms, by kind of job."""
 
@@ -223,5 +206,4 @@ NETWORK = record(Network, _TABLES["network"])
 TRAINING = record(Training, _TABLES["training"])
 SOFTWARE = {name: record(Software, table) for name, table in _TABLES["software"].items()}
 MEMORY = record(Memory, _TABLES["memory"])
-DECODE = record(Decode, _TABLES["decode"])
 INTERVAL = record(Interval, _TABLES["interval"])

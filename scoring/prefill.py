@@ -64,7 +64,7 @@ def prefill_time(cluster: Cluster, job: Job, layout: Layout, *, alone: bool = Tr
     passes = model.layers * tokens * BF16 * PASSES * model.hidden / tp / stream_bytes_per_s(gpu)
     local = layers + scores / kernel + passes
     if alone:
-        local = local + chunks * model.layers * 4.0 * SERVING.product_us["bf16"] * MICRO
+        local = local + chunks * model.layers * SERVING.prompt_layer_us * MICRO
         local = local + chunks * ENGINES[job.engine].step_ms * 1e-3
     return ENGINES[job.engine].prompt * local + chunks * _messages(cluster, job, layout, rows)
 
