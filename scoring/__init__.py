@@ -28,6 +28,7 @@ Read it in this order; each module uses only those above it.
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
     machines      the machine that a measured row names
+    measured_runs  the words of a measured training run
     measured_shapes  the model that a measured row names
     measured_collectives  rows of collectives as questions to the model
     measured_serving  rows of serving as questions to the model

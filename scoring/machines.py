@@ -89,6 +89,7 @@ GPU_WORDS = (
     (r"mi325", "mi325x-oam-256gb"),
     (r"mi300", "mi300x-oam-192gb"),
     (r"l40s", "l40s-pcie-48gb"),
+    (r"\bl40\b", "l40-pcie-48gb"),
     (r"\bl4\b", "l4-pcie-24gb"),
     (r"rtx pro 6000", "rtxpro6000-pcie-96gb"),
     (r"6000 ada", "rtx6000ada-pcie-48gb"),
@@ -97,8 +98,15 @@ GPU_WORDS = (
     (r"4090", "rtx4090-pcie-24gb"),
     (r"3090", "rtx3090-pcie-24gb"),
     (r"\ba40\b", "a40-pcie-48gb"),
+    (r"\ba10g\b", "a10g-pcie-24gb"),
+    (r"\ba10\b", "a10-pcie-24gb"),
+    (r"\bt4\b", "t4-pcie-16gb"),
     (r"\ba30\b", "a30-pcie-24gb"),
+    (r"v100.*pcie", "v100-pcie-16gb"),
+    (r"v100.*16 ?gb", "v100-sxm2-16gb"),
     (r"v100", "v100-sxm2-32gb"),
+    (r"gaudi ?2|hl-225", "gaudi2-oam-96gb"),
+    (r"gaudi ?3|hl-325", "gaudi3-oam-128gb"),
 )
 
 
@@ -177,10 +185,20 @@ def software_of_row(row: Mapping[str, str]) -> str:
 
 
 def software_of(framework: str, family: str = "") -> str:
-    """The profile of the longest prefix that a framework's name has, of those for the GPU."""
-    lengths: dict[str, int] = {
-        name: max((len(p) for p in software.prefixes if framework.startswith(p)), default=-1)
+    """The profile of the longest prefix that a framework's name has, of those for the GPU.
+
+    However it is capitalised; a name that begins with none is known by one within it: "PyTorch 2.5,
+    FSDP2" or "NVIDIA NeMo".
+    """
+    said = framework.lower()
+
+    def likeness(prefix: str) -> tuple[bool, int]:
+        word = prefix.lower()
+        return (bool(word) and said.startswith(word)), len(word) if word in said else -1
+
+    best = {
+        name: max(likeness(prefix) for prefix in software.prefixes)
         for name, software in SOFTWARE.items()
         if not software.families or family in software.families
     }
-    return max(lengths, key=lambda name: lengths[name])
+    return max(best, key=lambda name: best[name])

@@ -21,19 +21,18 @@ from scoring.machines import (
     software_of_row,
 )
 from scoring.measured_collectives import predict_collective
+from scoring.measured_runs import Metric, metric_of, recompute_of, zero_group, zero_stage
 from scoring.measured_serving import predict_serving
 from scoring.measured_shapes import precision_of_row, shape_of_row
 from scoring.memory import training_memory
 from scoring.search import fastest_layouts
 from scoring.training import training_step
-from scoring.units import TERA
 from scoring.workload import Job
 
 RAN_ANYWAY = 1.15
 USUAL_CHUNKS = 6  # of a stage; MLPerf's GPT-3 runs that say so have 4, 6 or 8
 BERT_FILL = 0.5
 BERT_MASKED = 0.15
-RATES = ("tokens/s/GPU", "samples/s", "TFLOP/s/GPU", "MFU%")
 
 
 def predict(row: Mapping[str, str]) -> Prediction:
@@ -54,30 +53,30 @@ def predict(row: Mapping[str, str]) -> Prediction:
 
 
 def _train(row: Mapping[str, str]) -> Prediction:
-    metric = row["metric_name"]
-    if metric == "time_to_train_min":
-        raise CannotPredict("time to train: samples to converge are not stated")
-    if metric not in (*RATES, "step_time_s"):
-        raise CannotPredict(f"metric {metric} is not modelled")
+    metric = metric_of(row["metric_name"])
     count = _gpus(row)
     cluster = machine(row)
     job, assumed = _training_job(row)
     layout, guessed = _training_layout(row, cluster, job, count)
-    assumed = assumed or guessed
     seconds = _step_seconds(cluster, job, layout)
-    if metric == "step_time_s":
-        return Prediction(seconds, is_rate=False, assumed=assumed, kind="train")
-    if metric == "tokens/s/GPU":
-        value = job.tokens / seconds / count
-    elif metric == "samples/s":
-        value = (job.global_batch or 0) / seconds
-    else:
-        flop = _counted_flop(row, job)
-        per_gpu = flop / seconds / count
-        precision = cluster.gpu.precision(job.precision)
-        peak = cluster.gpu.flop_per_s["bf16" if precision != "fp8" else precision]
-        value = per_gpu / TERA if metric == "TFLOP/s/GPU" else 100.0 * per_gpu / peak
-    return Prediction(value, is_rate=True, assumed=assumed, kind="train")
+    amounts = {
+        "seconds": seconds**2,
+        "tokens": job.tokens,
+        "samples": float(job.global_batch or 0),
+        "flop": _counted_flop(row, job, metric),
+        "utilisation": _counted_flop(row, job, metric) / _peak_flop_per_s(cluster, job),
+    }
+    value = amounts[metric.counts] / seconds / metric.unit
+    if metric.per_gpu or metric.counts == "utilisation":
+        value /= count
+    return Prediction(value, is_rate=metric.is_rate, assumed=assumed or guessed, kind="train")
+
+
+def _peak_flop_per_s(cluster: Cluster, job: Job) -> float:
+    """Dense peak that a utilisation is of: of bf16, or of fp8 where products run in it. [flop/s]"""
+    gpu = cluster.gpu
+    precision = gpu.precision(job.precision)
+    return gpu.flop_per_s[precision if precision == "fp8" else gpu.precision("bf16")]
 
 
 def _recompute_levels(job: Job) -> tuple[float, ...]:
@@ -116,7 +115,7 @@ def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
     return seconds + share * (float(training_step(cluster, job, full).total) - seconds)
 
 
-def _counted_flop(row: Mapping[str, str], job: Job) -> float:
+def _counted_flop(row: Mapping[str, str], job: Job, metric: Metric) -> float:
     """The flop of a step as the source of a rate counts them; times are never touched.
 
     NeMo, Megatron-LM and torchtitan counted attention without its mask until 2025: 12 s/h in
@@ -124,6 +123,8 @@ def _counted_flop(row: Mapping[str, str], job: Job) -> float:
     """
     if "HARDWARE" in row.get("extra", ""):
         return _hardware_flop(job)
+    if metric.hardware:
+        return job.model_flop * (4.0 / 3.0 if job.recompute == "full" else 1.0)
     if re.match(r"NeMo NeMo2[45]|Megatron-(LM|Core)|torchtitan", row.get("framework", "")):
         model = job.transformer
         width = model.heads * (model.head_dim + model.v_head_dim)
@@ -141,7 +142,7 @@ def _hardware_flop(job: Job) -> float:
 def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     batch = number(row, "global_batch")
     micro = number(row, "micro_batch")
-    dp = number(row, "dp")
+    dp = number(row, "dp") or _ranks_left(row)
     assumed = False
     if not batch:
         if not (micro and dp):
@@ -177,13 +178,21 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     return job, assumed or not stated or not known
 
 
+def _ranks_left(row: Mapping[str, str]) -> float | None:
+    """Data-parallel ranks that the other splits leave; None where they are not stated."""
+    tp, pp, count = (number(row, name) for name in ("tp", "pp", "num_gpus"))
+    if not (tp and pp and count):
+        return None
+    return count // (tp * pp * (number(row, "cp") or 1.0)) or None
+
+
 def _training_layout(
     row: Mapping[str, str], cluster: Cluster, job: Job, count: int
 ) -> tuple[Layout, bool]:
     """The stated layout, completed by the best that the model finds; True where it had to guess."""
     stated = {name: number(row, name) for name in ("tp", "pp", "cp", "ep", "dp", "vp")}
-    zero = _zero_stage(row.get("fsdp_zero_stage", ""))
-    group_ranks = _zero_group(row.get("fsdp_zero_stage", ""))
+    zero = zero_stage(row.get("fsdp_zero_stage", ""))
+    group_ranks = zero_group(row.get("fsdp_zero_stage", ""), cluster.gpu_count)
     micro = job.micro_batch
     guessed = micro is None or stated["tp"] is None or stated["pp"] is None
     if stated["tp"] is None or stated["pp"] is None:
@@ -251,24 +260,7 @@ def measured_value(row: Mapping[str, str]) -> float:
 
 def _recompute(row: Mapping[str, str], software: str) -> tuple[str | None, bool]:
     """none, selective or full where stated, else what the model finds; and whether it is stated."""
-    text = row.get("activation_recompute", "").lower()
-    if text in ("none", "no"):
-        return "none", True
-    if text == "full":
-        return "full", True
-    if text.startswith("selective"):
-        return "selective", True
+    said = recompute_of(row.get("activation_recompute", ""))
+    if said:
+        return said, True
     return ("full" if software == "megatron-deepspeed" else None), False
-
-
-def _zero_stage(text: str) -> float | None:
-    if not text:
-        return None
-    if "zero3" in text or "megatron-FSDP" in text:
-        return 3.0
-    return 1.0 if "zero1" in text else 0.0
-
-
-def _zero_group(text: str) -> float:
-    found = re.search(r"shard group=(\d+)", text)
-    return float(found[1]) if found else 0.0

@@ -75,7 +75,7 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
     ranks = zero_ranks(layout, layout.shard_ranks)
     expert_ranks = zero_ranks(layout, layout.expert_shard_ranks)
 
-    def sharded(stage: float, bytes_each: float) -> Value:
+    def sharded(stage: float, bytes_each: Value) -> Value:
         """Both kinds of parameters, each divided by its own group from a ZeRO stage on."""
         divided = layout.zero_stage >= stage
         dense = weights / where(divided, ranks, 1.0)

@@ -239,14 +239,22 @@ def _sharded_layers(
     model = job.transformer
     dense, experts = local_parameters(job, layout)
     layers = model.layers / layout.pp
-    size = BF16 * (dense + experts) / layers
-    gather = collective_time(cluster, "all_gather", size, g)
-    reduce = collective_time(cluster, "reduce_scatter", size * trainable_share(job), g)
+    local = (dense + experts) / layers
+    sums = gradient_bytes(job) * trainable_share(job) * local
+    near = g
+    copies: Value = 0.0
+    if layout.zero_group:  # gathered close by, and each shard's sum made equal to its copies' once
+        near = group(cluster, minimum(g.ranks, layout.zero_group), layout.tp)
+        across = group(cluster, g.ranks / near.ranks, layout.tp * near.ranks)
+        copies = collective_time(cluster, "all_reduce", layers * sums / near.ranks, across)
+    gather = collective_time(cluster, "all_gather", BF16 * local, near)
+    reduce = collective_time(cluster, "reduce_scatter", sums, near)
     forward_more, forward_lost = _side_by_side(layer.forward, gather)
     backward_more, backward_lost = _side_by_side(layer.backward + layer.recompute, gather + reduce)
-    lost = (1.0 - software.dp_overlap) * (forward_lost + backward_lost)
-    each = forward_more + backward_more + lost
-    return rounds * layers * each + gather + reduce
+    copies_more, copies_lost = _side_by_side(layers * (layer.backward + layer.recompute), copies)
+    overlap = 1.0 - software.dp_overlap
+    each = forward_more + backward_more + overlap * (forward_lost + backward_lost)
+    return rounds * layers * each + gather + reduce + copies_more + overlap * copies_lost
 
 
 def _side_by_side(compute: Value, communication: Value) -> tuple[Value, Value]:

@@ -1,0 +1,149 @@
+"""A measured run is read by what its words mean, however they are spelled."""
+
+import pytest
+
+from scoring.machines import CannotPredict, gpu_slug, software_of
+from scoring.measured import predict
+from scoring.measured_runs import metric_of, recompute_of, zero_group, zero_stage
+
+RUN = {
+    "kind": "train",
+    "model_name": "LLAMA3_70B",
+    "gpu_model": "H100-SXM-80GB",
+    "num_gpus": "64",
+    "gpus_per_node": "8",
+    "seq_len": "8192",
+    "global_batch": "128",
+    "micro_batch": "1",
+    "tp": "4",
+    "pp": "4",
+    "dp": "4",
+    "vp": "5",
+    "precision": "bf16",
+    "framework": "NeMo 25.04",
+    "activation_recompute": "none",
+    "metric_name": "step_time_s",
+    "metric_value": "1",
+}
+TOKENS = 128 * 8192.0
+
+
+def value(**columns):
+    return predict({**RUN, **columns}).value
+
+
+@pytest.mark.parametrize(
+    ("name", "of_a_second_s_work"),
+    [
+        ("tokens/s/GPU", TOKENS / 64),
+        ("tokens/sec/GPU", TOKENS / 64),
+        ("tok/s/device", TOKENS / 64),
+        ("tokens_per_second_per_gpu", TOKENS / 64),
+        ("tokens/s", TOKENS),
+        ("samples/s", 128),
+        ("sequences per second", 128),
+        ("samples/s/GPU", 2),
+    ],
+)
+def test_rates_are_the_same_step_in_other_units(name, of_a_second_s_work):
+    assert value(metric_name=name) == pytest.approx(of_a_second_s_work / value())
+
+
+def test_times_and_flop_have_units_of_their_own():
+    assert value(metric_name="step_time_ms") == pytest.approx(1e3 * value())
+    assert value(metric_name="iteration time (s)") == value()
+    assert value(metric_name="ms/step") == value(metric_name="step_time_ms")
+    tera = value(metric_name="TFLOP/s/GPU")
+    assert value(metric_name="model TFLOPs/GPU") == tera
+    assert value(metric_name="PFLOP/s") == pytest.approx(tera / 1e3)
+    assert value(metric_name="MFU%") == pytest.approx(100 * tera / 989.5)
+
+
+def test_hardware_utilisation_counts_what_was_computed_twice():
+    full = {"activation_recompute": "full"}
+    model, hardware = (value(**full, metric_name=f"{kind}%") for kind in ("MFU", "HFU"))
+    assert hardware == pytest.approx(4 / 3 * model)
+    assert value(metric_name="HFU%") == value(metric_name="MFU%")
+
+
+@pytest.mark.parametrize("name", ["time_to_train_min", "MFU", "loss", "tokens", "busbw_GB/s"])
+def test_what_no_step_says_is_not_predicted(name):
+    with pytest.raises(CannotPredict):
+        metric_of(name)
+
+
+@pytest.mark.parametrize(
+    ("words", "stage"),
+    [
+        ("", None),
+        ("none (DP)", 0),
+        ("DDP", 0),
+        ("no_shard", 0),
+        ("distributed optimizer (zero1)", 1),
+        ("distributed optimizer", 1),
+        ("zero1 shard group=8", 1),
+        ("ZeRO-2", 2),
+        ("SHARD_GRAD_OP", 2),
+        ("FSDP FULL_SHARD (zero3)", 3),
+        ("FSDP2", 3),
+        ("HSDP", 3),
+        ("megatron-FSDP=64 (0)", 3),
+        ("ZeRO stage 3", 3),
+        ("2", 2),
+    ],
+)
+def test_sharding_by_its_words(words, stage):
+    assert zero_stage(words) == stage
+
+
+def test_hybrid_sharding_stays_in_a_node_unless_it_says_how_many_ranks():
+    assert zero_group("HSDP", 8) == 8
+    assert zero_group("HYBRID_SHARD, shard size=16", 8) == 16
+    assert zero_group("zero1 shard group=all DP", 8) == 0
+    assert zero_group("FSDP2", 8) == 0
+
+
+def test_recompute_by_its_words():
+    assert recompute_of("None") == recompute_of("no") == "none"
+    assert recompute_of("full (uniform, 1)") == recompute_of("Full") == "full"
+    assert recompute_of("selective op") == recompute_of("core_attn") == "selective"
+    assert recompute_of("") is None
+    assert recompute_of("5 of 10 blocks") is None
+
+
+def test_the_batch_follows_from_the_splits_where_it_is_not_stated():
+    # no gradient accumulation is mentioned: one micro-batch on each of 64 / (4 · 4) replicas
+    bare = {**RUN, "global_batch": "", "dp": ""}
+    found = predict(bare)
+    assert found.assumed
+    assert found.value == predict({**RUN, "global_batch": "4"}).value
+
+
+@pytest.mark.parametrize(
+    ("framework", "profile"),
+    [
+        ("NeMo 25.04", "megatron"),
+        ("NVIDIA NeMo", "megatron"),
+        ("megatron-lm main", "megatron"),
+        ("PyTorch 2.5, FSDP2", "torchtitan"),
+        ("torchtitan", "torchtitan"),
+        ("a framework of one's own", "vendor"),
+    ],
+)
+def test_a_framework_is_known_by_a_name_within_its_name(framework, profile):
+    assert software_of(framework, "h100") == profile
+
+
+@pytest.mark.parametrize(
+    ("words", "slug"),
+    [
+        ("NVIDIA T4", "t4-pcie-16gb"),
+        ("A10G", "a10g-pcie-24gb"),
+        ("NVIDIA L40", "l40-pcie-48gb"),
+        ("V100-SXM2-16GB", "v100-sxm2-16gb"),
+        ("Tesla V100-PCIE-16GB", "v100-pcie-16gb"),
+        ("Intel Gaudi 3", "gaudi3-oam-128gb"),
+    ],
+)
+def test_cards_by_their_names(words, slug):
+    assert gpu_slug({"gpu_model": words}) == slug
