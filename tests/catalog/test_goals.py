@@ -6,7 +6,8 @@ from functools import cache
 import pytest
 
 from catalog import bundled
-from tests.catalog.test_data import types
+from catalog.placement import gangs
+from tests.catalog.test_data import facts, types
 
 GOALS = {
     "form_factor": 0.98,
@@ -36,3 +37,29 @@ def test_what_is_asked_of_several_gpus_is_known_of_nearly_all_offers(
 ) -> None:
     assert len(several()) > 1200
     assert sum(each[name] is not None for each in several()) / len(several()) >= goal
+
+
+def test_racks_that_are_guaranteed_in_part_take_a_gang_evenly() -> None:
+    """24 trays on racks of which the provider guarantees 16 of 18, by a source that says so."""
+    rack = types()["coreweave/gb200-4x"]
+    guaranteed = rack.findings["scale_up_domain_guaranteed_gpus"].fact
+    assert "docs.coreweave.com" in guaranteed.source
+    trays = int(Decimal(str(guaranteed.value)) / Decimal(str(rack["gpu_count"])))
+    assert gangs(24, trays) == [12, 12]
+
+
+def test_a_rack_of_which_nobody_guarantees_trays_says_where_was_looked() -> None:
+    racks = {
+        subject: known
+        for subject, known in types().items()
+        if known["form_factor"] == "superchip"
+        and known["gpu_count"] == 4
+        and known["scale_up_domain_gpus"] == 72
+    }
+    assert len(racks) >= 10
+    asked = {
+        fact.subject
+        for fact in facts("instances.csv")
+        if fact.attribute == "scale_up_domain_guaranteed_gpus"
+    }
+    assert racks.keys() <= asked
