@@ -7,6 +7,8 @@ good price stands, with its age. Rows that are wrong in themselves never come he
 `scrapers.normalise` and `scrapers.list_gates`.
 """
 
+# ruff: noqa: S608 -- only a condition of our own is written into SQL
+
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +17,7 @@ from decimal import Decimal
 from catalog.judgement import price_key
 from catalog.ledger import plain
 from catalog.records import Gate, OfferRecord, Rejected
-from catalog.staging import CursorWrapper
+from catalog.staging import IN_SCOPE, CursorWrapper
 
 LOST_PERCENT = 30  # of the offers that the provider lists; exactly so many may go
 MOVED_PERCENT = 20  # of its prices may move by more than MOVE_PERCENT
@@ -29,14 +31,17 @@ SPOT_JUMP = 4
 SAME_PERCENT = 20  # so near to a price that was held, the next list confirms it
 
 
-def compare(cursor: CursorWrapper, lister: str) -> None:
-    """Each offer that `lister` has listed, beside the row of `incoming` that continues it."""
+def compare(cursor: CursorWrapper, lister: str, scope: list[str] | None = None) -> None:
+    """Each offer that `lister` has listed, beside the row of `incoming` that continues it.
+
+    Of a list with a `scope` of regions: those that are listed there.
+    """
     cursor.execute("drop table if exists pg_temp.beside")
-    cursor.execute(_BESIDE, {"lister": lister})
+    cursor.execute(_BESIDE, {"lister": lister, "scope": scope})
 
 
 # Only offers that a scrape has listed are a measure: bundled, dated ones may cover more or less.
-_BESIDE = """
+_BESIDE = f"""
 create temporary table beside on commit drop as
 select o.id as offer_id, o.native_amount as last_amount, o.native_currency as last_currency,
     o.collected_at as last_seen, i.n, i.native_amount, i.native_currency, i.price_model,
@@ -47,20 +52,24 @@ left join incoming i on i.provider = t.provider_id and i.name = t.name
     and i.via = coalesce(o.via, '') and i.region = coalesce(o.region, '')
     and i.tier = coalesce(o.tier, '') and i.price_model = o.price_model
 where o.listed_by_id = %(lister)s and o.ended_at is null and o.run_id is not null
+    and {IN_SCOPE}
 """
 
 
 # --- A whole list -----------------------------------------------------------------------------
 
 
-def held(cursor: CursorWrapper, *, whole: bool = True) -> str | None:
+def held(
+    cursor: CursorWrapper, scope: list[str] | None = None, *, whole: bool = True
+) -> str | None:
     """Why the staged rows must not be published as they are, in one sentence; after `compare`.
 
-    Of a list that is not `whole`, what is missing is no loss.
+    Of a list that is not `whole`, what is missing is no loss. One with a `scope` of regions may be
+    empty where nothing is listed.
     """
     cursor.execute(_COUNTED, {"move": MOVE_PERCENT})
     incoming, listed, lost, priced, moved = cursor.fetchone()
-    if not incoming:
+    if not incoming and (listed or scope is None):
         return "The list is empty."
     if whole and 100 * lost > LOST_PERCENT * listed:
         return f"{lost} of {listed} listed offers are gone, more than {LOST_PERCENT} %."

@@ -63,9 +63,10 @@ def publish(
         _own(cursor, run, epoch, RunState.HELD if approved else RunState.RUNNING)
         _lock_catalog(cursor)
         offers = stage_offers(cursor, sieved.offers)
-        gates.compare(cursor, run.provider_id)
+        scope = _scope(cursor, run)
+        gates.compare(cursor, run.provider_id, scope)
         whole = not normalised.partial
-        state, reason = _verdict(cursor, run, approved=approved, whole=whole)
+        state, reason = _verdict(cursor, run, scope, approved=approved, whole=whole)
         jumps: list[gates.Jump] = []
         if state is RunState.PUBLISHED and not approved:
             let_through = rulings.accepted(run.provider_id)
@@ -73,7 +74,7 @@ def publish(
             jumps = gates.take_jumps(cursor, run.provider_id, offers, let_through, replay=replay)
         _account(run, normalised, sieved, jumps)
         if state is RunState.PUBLISHED:
-            state = _write(cursor, run, sieved, jumps, whole=whole)
+            state = _write(cursor, run, sieved, jumps, scope, whole=whole)
             reason = "" if whole else f"Nothing was ended: {normalised.partial}."
         finish(run, state, reason)
     return run
@@ -83,7 +84,8 @@ def _own(cursor: CursorWrapper, run: ScrapeRun, epoch: int, state: RunState) -> 
     """Hold the lease until the commit, or refuse. A run that has ended never runs again."""
     # Waiting for another list to be published is no fault.
     cursor.execute("set local lock_timeout = '30s'")
-    held = Lease.objects.select_for_update().filter(provider=run.provider_id, epoch=epoch)
+    lease = Lease.objects.select_for_update()
+    held = lease.filter(provider=run.provider_id, part=run.part, epoch=epoch)
     if not held.exists() or not ScrapeRun.objects.filter(pk=run.pk, state=state).exists():
         raise Fenced(f"Another worker has taken over {run.provider_id}; nothing was written.")
 
@@ -148,18 +150,50 @@ def _payload_of(where: str, documents: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _verdict(
-    cursor: CursorWrapper, run: ScrapeRun, *, approved: bool, whole: bool
+    cursor: CursorWrapper,
+    run: ScrapeRun,
+    scope: list[str] | None,
+    *,
+    approved: bool,
+    whole: bool,
 ) -> tuple[RunState, str]:
-    newer = ScrapeRun.objects.filter(
-        provider=run.provider_id,
-        state__in=[RunState.PUBLISHED, RunState.UNCHANGED],
-        collected_at__gt=_time(run),
-    ).order_by("-collected_at")
-    if (newest := newer.first()) is not None:
+    newest = _newest(run)
+    if newest is not None and _time(newest) > _time(run):
         when = f"{_time(newest):%Y-%m-%d %H:%M} UTC"
         return RunState.SUPERSEDED, f"A newer list, of {when}, is published."
-    reason = None if approved else gates.held(cursor, whole=whole)
+    reason = None if approved else gates.held(cursor, scope, whole=whole)
     return (RunState.HELD, reason) if reason else (RunState.PUBLISHED, "")
+
+
+def _newest(run: ScrapeRun) -> ScrapeRun | None:
+    """The newest list that was read of what `run` has read: of its part, or of the whole."""
+    read = ScrapeRun.objects.filter(
+        provider=run.provider_id, state__in=[RunState.PUBLISHED, RunState.UNCHANGED]
+    ).exclude(collected_at=None)
+    read = read.filter(part__in=("", run.part)) if run.part else read
+    return read.order_by("-collected_at").first()
+
+
+def _scope(cursor: CursorWrapper, run: ScrapeRun) -> list[str] | None:
+    """The regions that a list speaks for; None: for all. What is listed elsewhere has not ended.
+
+    A part speaks for its region and the zones there ("us-west-2-lax-1") that are no parts
+    themselves. A file of a list that is read in parts speaks for the regions that stand in it.
+    """
+    leases = Lease.objects.filter(provider=run.provider_id).exclude(part="")
+    parts = list(leases.values_list("part", flat=True))
+    if not run.part and not parts:
+        return None
+    cursor.execute("select distinct region from incoming")
+    here = [region for (region,) in cursor.fetchall()]
+    if not run.part:
+        return here
+    cursor.execute(
+        "select distinct region from catalog_offer where listed_by_id = %s and ended_at is null "
+        "and starts_with(region, %s || '-') and region <> all(%s)",
+        [run.provider_id, run.part, parts],
+    )
+    return [run.part, *here, *(region for (region,) in cursor.fetchall())]
 
 
 def _time(run: ScrapeRun) -> datetime:
@@ -171,15 +205,16 @@ def _write(
     run: ScrapeRun,
     sieved: Sieved,
     jumps: Sequence[gates.Jump],
+    scope: list[str] | None,
     *,
     whole: bool,
 ) -> RunState:
     said = [fact for offer in sieved.offers for fact in offer.facts]
-    respecified = _learn(cursor, {run.provider_id: said}, run.pk)
+    respecified = _learn(cursor, {run.provider_id: said}, run.pk, whole=whole and not run.part)
     kept = [jump.record.identity for jump in jumps]
     kept += [row.identity for row in sieved.rejected if row.identity]
     at = _time(run)
-    counts = write_offers(cursor, run.provider_id, run.pk, at, whole=whole, kept=kept)
+    counts = write_offers(cursor, run.provider_id, run.pk, at, scope, whole=whole, kept=kept)
     reprice_types(cursor, respecified)
     _count(run, counts)
     provider = Provider.objects.filter(pk=run.provider_id)
@@ -193,13 +228,15 @@ def _write(
     return RunState.PUBLISHED if changed else RunState.UNCHANGED
 
 
-def _learn(cursor: CursorWrapper, said: dict[str, list[Fact]], run: UUID | None) -> list[int]:
+def _learn(
+    cursor: CursorWrapper, said: dict[str, list[Fact]], run: UUID | None, *, whole: bool = True
+) -> list[int]:
     """Take the facts of each origin; the ids of the types that are other than before."""
     _ensure_gpus(cursor)
     add_places(cursor)
     touched: set[str] = set()
     for origin, facts in said.items():
-        touched |= accept_facts(cursor, facts, origin, run)
+        touched |= accept_facts(cursor, facts, origin, run, whole=whole)
     if run is None:  # the rules and the GPUs' datasheets may be others than at the last load
         touched |= everything_said(cursor)
     changed = respec(cursor, touched)

@@ -28,16 +28,18 @@ CHECKS = {
         select count(*) from catalog_quarantinedrow where reason = ''""",
     "I2 no run goes on without its lease": """
         select count(*) from catalog_scraperun r left join catalog_lease l
-        on l.provider_id = r.provider_id where r.state = 'running' and (l.epoch is null
+        on l.provider_id = r.provider_id and l.part = r.part
+        where r.state = 'running' and (l.epoch is null
         or coalesce(l.expires_at, r.started_at) < clock_timestamp() - interval '90 seconds')""",
     "I2 one running run a provider": """
         select count(*) from (select provider_id from catalog_scraperun where state = 'running'
-        group by provider_id having count(*) > 1) twice""",
+        group by provider_id, part having count(*) > 1) twice""",
     # Kept with its age: of a list that was not whole, or beside a row that could not be read.
     "I4 what a scrape listed is of its provider's published run, or kept": """
         select count(*) from catalog_offer o join catalog_provider l on l.slug = o.listed_by_id
         left join catalog_scraperun r on r.id = l.published_run_id
         where o.ended_at is null and o.run_id is not null
+        and not exists (select from catalog_lease p where p.provider_id = l.slug and p.part <> '')
         and o.run_id is distinct from l.published_run_id
         and o.collected_at <= coalesce(r.collected_at, now())
         and coalesce(r.quarantined, 0) = 0 and coalesce(r.reason, '') = ''""",

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from catalog.freshness import LIMITS
 from catalog.records import Identity, OfferRecord, PriceModel
-from catalog.staging import CursorWrapper, stage
+from catalog.staging import IN_SCOPE, CursorWrapper, stage
 from catalog.statements import add_types
 
 # So many new rows that the planner must know of them before the next list: it would else believe
@@ -103,14 +103,15 @@ def write_offers(
     lister: str | None,
     run: UUID | None,
     at: datetime,
+    scope: list[str] | None = None,
     *,
     whole: bool = True,
     kept: Iterable[Identity] = (),
 ) -> Counts:
     """Make the incoming rows what `lister` lists. With neither run nor lister: the bundled list.
 
-    Of a list that is not whole, what is missing has not ended; nor have those that are `kept`: a
-    row of theirs is there, and a gate doubts it.
+    Of a list that is not whole, what is missing has not ended; nor has what lies outside its
+    `scope`, nor those that are `kept`: a row of theirs is there, and a gate doubts it.
     """
     cursor.execute(_MATCHED)
     _candidates(cursor)
@@ -123,7 +124,7 @@ def write_offers(
     cursor.execute(_NAME_NEW)
     written += _reprice(cursor, run)
     stage(cursor, "kept", IDENTITY, (tuple(part or "" for part in each) for each in kept))
-    ended = _end(cursor, lister, run, at) if whole else 0
+    ended = _end(cursor, lister, run, at, scope) if whole else 0
     _mark_cross_checks(cursor)
     if new > MANY:
         cursor.execute("analyze catalog_offer, catalog_price")
@@ -242,7 +243,13 @@ _KEPT = """o.instance_type_id = t.id and coalesce(o.via, '') = k.via
   and o.price_model = k.price_model"""
 
 
-def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: datetime) -> int:
+def _end(
+    cursor: CursorWrapper,
+    lister: str | None,
+    run: UUID | None,
+    at: datetime,
+    scope: list[str] | None,
+) -> int:
     """Offers that are listed no more: ended, not deleted, and their open period closed.
 
     A scrape ends what scrapes have listed; the bundled list, what only it has listed. So a live
@@ -253,7 +260,7 @@ def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: dateti
     whose = "o.listed_by_id = %(lister)s and o.run_id is not null" if run else "o.run_id is null"
     cursor.execute(
         "with gone as (update catalog_offer o set ended_at = %(at)s "
-        f"where o.ended_at is null and {whose} "
+        f"where o.ended_at is null and {whose} and {IN_SCOPE} "
         "and not exists (select from matched m where m.offer_id = o.id) "
         "and not exists (select from kept k join catalog_instancetype t "
         f"on t.provider_id = k.provider and t.name = k.name where {_KEPT}) "
@@ -263,7 +270,7 @@ def _end(cursor: CursorWrapper, lister: str | None, run: UUID | None, at: dateti
         "closed as (update catalog_price p set "
         "valid_to = greatest(%(at)s, p.valid_from + interval '1 microsecond') "
         "from gone where p.offer_id = gone.id and p.valid_to is null) select count(*) from gone",
-        {"lister": lister, "at": at, "run": run},
+        {"lister": lister, "at": at, "run": run, "scope": scope},
     )
     return int(cursor.fetchone()[0])
 

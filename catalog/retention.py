@@ -1,7 +1,7 @@
 """What is let go, and when: payloads and estimates after 30 days, quarantined rows after 90.
 
-The payloads of the run that each provider's catalog stands on, and of runs that wait for a
-person, stay however old they are. Facts, prices and runs stay for good.
+The payloads of the runs that offers stand on, and of runs that wait for a person, stay however
+old they are. Facts, prices and runs stay for good.
 """
 
 from datetime import timedelta
@@ -21,7 +21,8 @@ def forget() -> tuple[int, int]:
             "delete from catalog_runpayload d using catalog_scraperun r "
             "where r.id = d.run_id and r.started_at < statement_timestamp() - %s::interval "
             "and r.state not in ('running', 'held') and not exists "
-            "(select from catalog_provider p where p.published_run_id = r.id)",
+            "(select from catalog_provider p where p.published_run_id = r.id) and not exists "
+            "(select from catalog_offer o where o.run_id = r.id and o.ended_at is null)",
             [str(PAYLOADS)],
         )
         cursor.execute(

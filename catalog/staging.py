@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.backends.utils import CursorWrapper
 
-__all__ = ["CursorWrapper", "stage"]
+__all__ = ["IN_SCOPE", "CursorWrapper", "stage"]
+
+# An offer o in one of the regions that a list speaks for; null: in any.
+IN_SCOPE = "(%(scope)s::text[] is null or coalesce(o.region, '') = any(%(scope)s::text[]))"
 
 
 def stage(

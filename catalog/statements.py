@@ -69,16 +69,23 @@ def unfit(fact: Fact) -> str | None:
 
 
 def accept_facts(
-    cursor: CursorWrapper, facts: Iterable[Fact], origin: str, run: UUID | None = None
+    cursor: CursorWrapper,
+    facts: Iterable[Fact],
+    origin: str,
+    run: UUID | None = None,
+    *,
+    whole: bool = True,
 ) -> set[str]:
     """Make `facts` what `origin` states, and answer the subjects of which that changed anything.
 
-    A listing speaks only of the types it lists now: of others its last word stands. A bundled file
-    (no run) speaks for all its lines: a line that is gone is superseded.
+    A listing speaks only of the types it lists now: of others its last word stands; and one that
+    is not `whole`, only of the attributes that it states. A bundled file (no run) speaks for all
+    its lines: a line that is gone is superseded.
     """
     rows = {_statement(fact, origin): fact for fact in dict.fromkeys(facts)}
     stage(cursor, "said", FACT | {"statement": "text"}, (_row(f, s) for s, f in rows.items()))
-    only_listed = "and f.subject in (select subject from said)" if run else ""
+    what = "subject" if whole else "subject, attribute"
+    only_listed = f"and (f.{what.replace(' ', ' f.')}) in (select {what} from said)" if run else ""
     cursor.execute(
         "update catalog_fact f set superseded_at = statement_timestamp() "
         f"where f.superseded_at is null and f.origin = %s {only_listed} "

@@ -1,4 +1,5 @@
-"""Who may scrape a provider now: one row a provider in Postgres, by the database's clock.
+"""Who may scrape a provider now: one row a provider in Postgres, by the database's clock; of one
+that is read in parts, one row a part besides.
 
 A lease is taken with one UPDATE, lasts a minute and is renewed while the work goes on. Its `epoch`
 rises with each holder and is checked in the publishing transaction, so whoever was frozen and
@@ -13,7 +14,7 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,7 +34,8 @@ FIRST_WAIT = 30.0  # [s] after the first failure, four times as long after each
 BREAKER = timedelta(minutes=15)  # then one try; twice as long after each that fails
 LONGEST_BREAKER = timedelta(hours=6)
 ASKED_TO_WAIT = 5  # times in a row that a server may say "later" before the breaker opens
-A_TICK = 3  # providers started by one tick: after a long sleep not all come at once
+A_TICK = 3  # scrapes started by one tick: after a long sleep not all come at once
+APART = timedelta(seconds=20)  # of new parts, so that other providers have their turn
 BY_HAND = "by hand"
 LOST = "Its worker was lost, or overtaken."
 
@@ -45,6 +47,7 @@ class Held:
     slug: str
     epoch: int
     attempt: int
+    part: str = ""
 
 
 def register(providers: Iterable[Known]) -> None:
@@ -63,7 +66,7 @@ def register(providers: Iterable[Known]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "update catalog_lease set due_at = clock_timestamp() "
-            "where due_at is null and provider_id = any(%s)",
+            "where due_at is null and part = '' and provider_id = any(%s)",
             [ready],
         )
 
@@ -81,10 +84,28 @@ def _row(provider: Known) -> Provider:
     )
 
 
-def take(slug: str) -> Held | None:
+def register_parts(slug: str, parts: Sequence[str]) -> None:
+    """A row for every part of a provider's list; new ones are due one after the other.
+
+    A part that is named no more keeps its row: what became of it shows when it is read.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            insert into catalog_lease (provider_id, part, epoch, owner, attempts, failures, due_at)
+            select %s, part, 0, '', 0, 0, statement_timestamp() + (n - 1) * %s::interval
+            from unnest(%s::text[]) with ordinality as named(part, n)
+            on conflict (provider_id, part) do nothing
+            """,
+            [slug, str(APART), list(parts)],
+        )
+
+
+def take(slug: str, part: str = "") -> Held | None:
     """The lease of a provider that is due, or None: another has it, or it is not its time."""
     return _take(
         slug,
+        part,
         f"{socket.gethostname()}:{os.getpid()}",
         "(expires_at is null or expires_at < clock_timestamp()) "
         "and due_at <= clock_timestamp() and attempts < %(attempts)s "
@@ -92,11 +113,12 @@ def take(slug: str) -> Held | None:
     )
 
 
-def take_by_hand(slug: str, patience: float = 60.0) -> Held | None:
+def take_by_hand(slug: str, part: str = "", patience: float = 60.0) -> Held | None:
     """The lease at once, over the head of a worker (it will be refused); not of another person."""
     deadline = time.monotonic() + patience
     free = "(expires_at is null or expires_at < clock_timestamp() or owner not like %(by_hand)s)"
-    while not (held := _take(slug, f"{BY_HAND}:{socket.gethostname()}:{os.getpid()}", free)):
+    owner = f"{BY_HAND}:{socket.gethostname()}:{os.getpid()}"
+    while not (held := _take(slug, part, owner, free)):
         if time.monotonic() > deadline:
             return None
         time.sleep(0.2)
@@ -104,16 +126,18 @@ def take_by_hand(slug: str, patience: float = 60.0) -> Held | None:
 
 
 @transaction.atomic
-def _take(slug: str, owner: str, condition: str) -> Held | None:
+def _take(slug: str, part: str, owner: str, condition: str) -> Held | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "update catalog_lease set epoch = epoch + 1, owner = %(owner)s, "
             "attempts = attempts + 1, expires_at = clock_timestamp() + %(ttl)s::interval "
-            f"where provider_id = %(slug)s and {condition} returning epoch, attempts",
+            f"where provider_id = %(slug)s and part = %(part)s and {condition} "
+            "returning epoch, attempts",
             {
                 "owner": owner,
                 "ttl": str(TTL),
                 "slug": slug,
+                "part": part,
                 "attempts": ATTEMPTS,
                 "by_hand": f"{BY_HAND}%",
             },
@@ -121,8 +145,9 @@ def _take(slug: str, owner: str, condition: str) -> Held | None:
         row = cursor.fetchone()
         if row is None:
             return None
-        _bury(cursor, "and r.provider_id = %s", slug)  # the run of the holder before us
-        return Held(slug, *row)
+        _bury(cursor, "and r.provider_id = %s and r.part = %s", slug, part)  # our predecessor's
+        epoch, attempt = row
+        return Held(slug, epoch, attempt, part)
 
 
 def _bury(cursor: CursorWrapper, condition: str, *values: str) -> None:
@@ -130,7 +155,8 @@ def _bury(cursor: CursorWrapper, condition: str, *values: str) -> None:
     cursor.execute(
         "update catalog_scraperun r set state = 'failed', reason = %s, "
         "finished_at = clock_timestamp() from catalog_lease l "
-        "where l.provider_id = r.provider_id and r.state = 'running' and (l.epoch <> r.epoch "
+        "where l.provider_id = r.provider_id and l.part = r.part and r.state = 'running' "
+        "and (l.epoch <> r.epoch "
         f"or l.expires_at is null or l.expires_at < clock_timestamp()) {condition}",
         [LOST, *values],
     )
@@ -141,8 +167,8 @@ def renew(held: Held) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             "update catalog_lease set expires_at = clock_timestamp() + %s::interval "
-            "where provider_id = %s and epoch = %s",
-            [str(TTL), held.slug, held.epoch],
+            "where provider_id = %s and part = %s and epoch = %s",
+            [str(TTL), held.slug, held.part, held.epoch],
         )
         return bool(cursor.rowcount)
 
@@ -238,8 +264,8 @@ def _release(held: Held, change: str, **values: str | int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"update catalog_lease set owner = '', expires_at = null, {change} "
-            "where provider_id = %(slug)s and epoch = %(epoch)s",
-            {**values, "slug": held.slug, "epoch": held.epoch},
+            "where provider_id = %(slug)s and part = %(part)s and epoch = %(epoch)s",
+            {**values, "slug": held.slug, "part": held.part, "epoch": held.epoch},
         )
 
 
@@ -258,14 +284,14 @@ def bury() -> None:
         )
 
 
-def due(most: int = A_TICK) -> list[str]:
-    """The providers to start now, the longest due first."""
+def due(most: int = A_TICK) -> list[tuple[str, str]]:
+    """The providers and parts to start now, the longest due first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "select provider_id from catalog_lease where due_at <= clock_timestamp() "
+            "select provider_id, part from catalog_lease where due_at <= clock_timestamp() "
             "and (expires_at is null or expires_at < clock_timestamp()) and attempts < %s "
-            "and coalesce(breaker_until <= clock_timestamp(), true) order by due_at, provider_id "
-            "limit %s",
+            "and coalesce(breaker_until <= clock_timestamp(), true) "
+            "order by due_at, provider_id, part limit %s",
             [ATTEMPTS, most],
         )
-        return [slug for (slug,) in cursor.fetchall()]
+        return [(slug, part) for slug, part in cursor.fetchall()]

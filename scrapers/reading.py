@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from catalog.judgement import NOTHING as NOTHING_SAID
 from catalog.judgement import Judgement
-from catalog.records import Normalised
+from catalog.records import Normalised, Rejected
 from scrapers.bundle import unpack
 from scrapers.fields import Unreadable
 from scrapers.listing import Document
@@ -49,6 +49,7 @@ class Task:
     collected_at: datetime | None = None
     from_file: bool = False  # the one document may be a bundle with its context
     judgement: Judgement = NOTHING_SAID
+    part: str = ""  # a region, where a list is read in parts
 
 
 def is_nothing(bodies: Iterable[bytes]) -> bool:
@@ -108,9 +109,25 @@ def answer(task: Task) -> Normalised | str:
             bundle = unpack(documents[0])
             documents, at = bundle.documents, bundle.collected_at or at
             rates |= bundle.rates
-        return offers(provider_module(task.slug).PROVIDER, documents, rates, at, task.judgement)
+        provider = provider_module(task.slug).PROVIDER
+        found = offers(provider, documents, rates, at, task.judgement)
+        return _of_part(found, task.part) if task.part else found
     except Unreadable as problem:
         return str(problem)
+
+
+def _of_part(found: Normalised, part: str) -> Normalised:
+    """What a part's list says of the part: a list speaks for its own region and the zones there."""
+    result = replace(found, offers=[])
+    for offer in found.offers:
+        if offer.region is None:
+            result.ignored["a type that the part does not sell"] += 1
+        elif offer.region == part or offer.region.startswith(f"{part}-"):
+            result.offers.append(offer)
+        else:
+            reason = f"the region {offer.region} is not of the list of {part}"
+            result.rejected.append(Rejected(reason, offer.source_url, str(offer.identity)))
+    return result
 
 
 def cap() -> None:

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from scrapers import providers
 from scrapers.http import Http
@@ -21,6 +21,17 @@ class Module(Protocol):
 
     def parse(self, documents: Sequence[Document]) -> Parsed:
         """One listing for each thing on sale, from all the documents of one fetch."""
+
+
+@runtime_checkable
+class InParts(Module, Protocol):
+    """A list too long for one task: `fetch` asks which parts it has, and each is fetched alone."""
+
+    def parts(self, documents: Sequence[Document]) -> list[str]:
+        """The parts that the answer of `fetch` names, each by the region it is of."""
+
+    def fetch_part(self, http: Http, part: str) -> Iterable[Document]:
+        """Everything that one part lists."""
 
 
 class UnknownProvider(LookupError):

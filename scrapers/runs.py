@@ -10,8 +10,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection
@@ -21,7 +22,7 @@ from django.db.models.functions import Now
 from catalog import payloads, rulings
 from catalog.ingest import Fenced, finish, publish
 from catalog.judgement import Judgement
-from catalog.models import AliasKind, RunState, ScrapeRun
+from catalog.models import AliasKind, Lease, RunState, ScrapeRun
 from catalog.models import Rate as RateRow
 from catalog.payloads import Answer
 from scrapers import leases
@@ -32,7 +33,8 @@ from scrapers.leases import Held, Keeper
 from scrapers.listing import Document, MissingKey
 from scrapers.normalise import Rate
 from scrapers.reading import ParserDied, Task, is_nothing, read
-from scrapers.registry import UnknownProvider, provider_module
+from scrapers.registry import InParts, UnknownProvider, provider_module
+from scrapers.summary import Summary, summary_of, together
 
 Say = Callable[[str], None]
 log = logging.getLogger(__name__)
@@ -56,57 +58,6 @@ REFUSALS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a run came to, as `scrape --json` prints it."""
-
-    provider: str
-    run: str
-    state: str
-    rows_in: int
-    accepted: int
-    quarantined: int
-    ignored: int
-    new: int
-    changed: int
-    ended: int
-    unchanged: int
-    reason: str
-    seconds: float
-
-    def as_dict(self) -> dict[str, object]:
-        """In the order of the fields."""
-        return asdict(self)
-
-    def told(self) -> str:
-        """In words."""
-        reason = f" {self.reason}" if self.reason else ""
-        return (
-            f"{self.provider}: {self.state}.{reason} {self.rows_in} rows: "
-            f"{self.accepted} accepted, {self.quarantined} quarantined, {self.ignored} ignored; "
-            f"offers: {self.new} new, {self.changed} changed, {self.ended} ended, "
-            f"{self.unchanged} as before. Run {self.run}, {self.seconds:.1f} s."
-        )
-
-
-def _summary(run: ScrapeRun, began: float) -> Summary:
-    return Summary(
-        run.provider_id,
-        str(run.pk),
-        str(run.state),
-        run.rows_in,
-        run.accepted,
-        run.quarantined,
-        run.ignored,
-        run.offers_new,
-        run.offers_changed,
-        run.offers_ended,
-        run.offers_unchanged,
-        run.reason,
-        round(time.monotonic() - began, 3),
-    )
-
-
 def _quiet(_line: str) -> None:
     pass
 
@@ -114,15 +65,20 @@ def _quiet(_line: str) -> None:
 # --- Three ways to begin ----------------------------------------------------------------------
 
 
-def scrape_due(slug: str) -> Summary | None:
+def scrape_due(slug: str, part: str = "") -> Summary | None:
     """Fetch and publish a provider that is due; None when it is not, or another has it."""
-    held = leases.take(slug)
+    held = leases.take(slug, part)
     return _live(held, _quiet) if held else None
 
 
 def scrape_now(slug: str, say: Say = _quiet) -> Summary:
-    """Fetch and publish a provider because a person asks for it."""
-    return _live(_by_hand(slug), say)
+    """Fetch and publish a provider because a person asks for it: all its parts, one by one."""
+    whole = _live(_by_hand(slug), say)
+    if whole.state == RunState.FAILED or not is_in_parts(slug):
+        return whole
+    parts = Lease.objects.filter(provider=slug).exclude(part="").order_by("part")
+    names = list(parts.values_list("part", flat=True))
+    return together(whole, {n: _live(_by_hand(slug, n), _saying(say, n)) for n in names})
 
 
 def _live(held: Held, say: Say) -> Summary:
@@ -130,9 +86,29 @@ def _live(held: Held, say: Say) -> Summary:
     run = _begin(held, live=True)
     with Keeper(held), _accounted(run, held) as outcome:
         documents = _fetched(run, say)
-        _carry(run, held, documents, None, say)
+        if is_in_parts(held.slug, held.part):
+            _fan_out(run, held, documents)
+        else:
+            _carry(run, held, documents, None, say)
         outcome.append(leases.done)
-    return _summary(run, began)
+    return summary_of(run, began)
+
+
+def is_in_parts(slug: str, part: str = "") -> bool:
+    """True of the whole of a list that is read in parts."""
+    return not part and isinstance(provider_module(slug), InParts)
+
+
+def _fan_out(run: ScrapeRun, held: Held, documents: list[Document]) -> None:
+    """Give every part a lease of its own. The tick, and the task that ends here, do the rest."""
+    payloads.keep(run, documents)
+    parts = cast("InParts", provider_module(held.slug)).parts(documents)
+    leases.register_parts(held.slug, parts)
+    finish(run, RunState.UNCHANGED, f"{len(parts)} regions, each read by a task of its own.")
+
+
+def _saying(say: Say, part: str) -> Say:
+    return lambda step: say(f"{step} ({part})")
 
 
 def scrape_file(
@@ -151,7 +127,7 @@ def scrape_file(
     document = Document(provider_module(slug).PROVIDER.source, body, at)
     with Keeper(held), _accounted(run, held):
         _carry(run, held, [document], at, say)
-    return _summary(run, began)
+    return summary_of(run, began)
 
 
 def approve(slug: str, run_id: UUID, who: str, say: Say = _quiet) -> Summary:
@@ -167,7 +143,7 @@ def approve(slug: str, run_id: UUID, who: str, say: Say = _quiet) -> Summary:
         raise NotHeld(f"{slug} has no run {run_id}.")
     if run.state != RunState.HELD:
         raise NotHeld(f"Run {run_id} is {run.state}, not held: there is nothing to approve.")
-    held = _by_hand(slug)
+    held = _by_hand(slug, run.part)
     try:
         with Keeper(held):
             say("reading")
@@ -178,7 +154,7 @@ def approve(slug: str, run_id: UUID, who: str, say: Say = _quiet) -> Summary:
             rulings.audit.info("%r let through run %s of %s: %s", who, run_id, slug, run.state)
     finally:
         leases.give_back(held)
-    return _summary(run, began)
+    return summary_of(run, began)
 
 
 def replay(run: ScrapeRun, say: Say = _quiet) -> Summary:
@@ -197,14 +173,14 @@ def replay(run: ScrapeRun, say: Say = _quiet) -> Summary:
     began, documents = time.monotonic(), payloads.documents(run)
     if not documents or run.collected_at is None:
         raise NotKept(f"Run {run.pk} of {run.provider_id} has no whole payload to read again.")
-    held = _by_hand(run.provider_id)
+    held = _by_hand(run.provider_id, run.part)
     again = _begin(held, live=False, replay_of=run.replay_of or run)
     with Keeper(held), _accounted(again, held):
         _carry(again, held, documents, _said_time(run), say)
     if run.state == RunState.HELD and again.state != RunState.FAILED:
         waiting = ScrapeRun.objects.filter(pk=run.pk, state=RunState.HELD)
         waiting.update(state=RunState.SUPERSEDED.value, reason=f"Read again as run {again.pk}.")
-    return _summary(again, began)
+    return summary_of(again, began)
 
 
 def to_replay(slug: str) -> ScrapeRun | None:
@@ -218,9 +194,9 @@ def _said_time(run: ScrapeRun) -> datetime | None:
     return None if (run.replay_of or run).live else run.collected_at
 
 
-def _by_hand(slug: str) -> Held:
+def _by_hand(slug: str, part: str = "") -> Held:
     leases.register([provider_module(slug).PROVIDER])
-    held = leases.take_by_hand(slug)
+    held = leases.take_by_hand(slug, part)
     if held is None:
         raise Busy(f"Another person is scraping {slug} now.")
     return held
@@ -232,6 +208,7 @@ def _by_hand(slug: str) -> Held:
 def _begin(held: Held, *, live: bool, replay_of: ScrapeRun | None = None) -> ScrapeRun:
     run = ScrapeRun(
         provider_id=held.slug,
+        part=held.part,
         epoch=held.epoch,
         attempt=held.attempt,
         live=live,
@@ -250,7 +227,7 @@ def _fetched(run: ScrapeRun, say: Say) -> list[Document]:
     """
     documents: list[Document] = []
     try:
-        for document in _fetch(run.provider_id, say):
+        for document in _fetch(run.provider_id, run.part, say):
             documents.append(document)  # noqa: PERF402 -- what came before it breaks off counts
     except (FetchFailed, Unreadable) as problem:
         bodies = [document.body for document in documents]
@@ -260,7 +237,7 @@ def _fetched(run: ScrapeRun, say: Say) -> list[Document]:
     return documents
 
 
-def _fetch(slug: str, say: Say) -> Iterator[Document]:
+def _fetch(slug: str, part: str, say: Say) -> Iterator[Document]:
     """The provider's answers, dated by the database's clock whatever ours says."""
     skew = _database_now() - datetime.now(UTC)
     off = abs(skew) > timedelta(seconds=2)
@@ -272,7 +249,8 @@ def _fetch(slug: str, say: Say) -> Iterator[Document]:
         deadline=own.deadline,
         budget=own.budget,
     ) as http:
-        for number, document in enumerate(module.fetch(http), 1):
+        answers = cast("InParts", module).fetch_part(http, part) if part else module.fetch(http)
+        for number, document in enumerate(answers, 1):
             say(f"fetched {number} {'answer' if number == 1 else 'answers'}")
             at = document.fetched_at + skew if off else document.fetched_at
             yield replace(document, fetched_at=at)
@@ -298,7 +276,7 @@ def _task(run: ScrapeRun, documents: Iterable[Answer], at: datetime | None) -> T
     slug = run.provider_id
     answers = [(d.url, d.body, d.fetched_at) for d in documents]
     from_file = not (run.replay_of or run).live
-    return Task(slug, answers, rates(), at, from_file, judgement(slug))
+    return Task(slug, answers, rates(), at, from_file, judgement(slug), run.part)
 
 
 def judgement(slug: str) -> Judgement:

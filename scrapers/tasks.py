@@ -21,15 +21,23 @@ def tick() -> None:
     leases.bury()
     if errands.waiting():
         run_errands.apply_async(expires=EXPIRES_SECONDS)
-    for slug in leases.due():
-        scrape.apply_async((slug,), expires=EXPIRES_SECONDS)
+    _wake()
+
+
+def _wake() -> None:
+    for due in leases.due():
+        scrape.apply_async(due, expires=EXPIRES_SECONDS)
 
 
 @shared_task(name="scrapers.scrape")  # type: ignore[untyped-decorator]
-def scrape(slug: str) -> None:
-    """The whole first arrow for one provider; nothing when it is not due or another has it."""
-    if slug in PROVIDERS:
-        runs.scrape_due(slug)
+def scrape(slug: str, part: str = "") -> None:
+    """The whole first arrow for one provider, or for one part of its list that is read in parts.
+
+    Nothing when it is not due or another has it. A list in parts is read to learn which there are;
+    each is a task of its own then, with its own lease, deadline, payload and failure.
+    """
+    if slug in PROVIDERS and runs.scrape_due(slug, part) and runs.is_in_parts(slug, part):
+        _wake()
 
 
 @shared_task(name="scrapers.run_errands")  # type: ignore[untyped-decorator]

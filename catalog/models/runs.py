@@ -57,6 +57,7 @@ class ScrapeRun(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="runs")
+    part = models.CharField(max_length=120, blank=True, default="")  # as of its lease
     epoch = models.BigIntegerField()  # the fencing number of the lease it was started under
     attempt = models.IntegerField(default=1)
     state = models.CharField(max_length=12, default=RunState.RUNNING.value)
@@ -83,7 +84,7 @@ class ScrapeRun(models.Model):
         constraints = [
             one_of("scrape_run", "state", RunState),
             models.UniqueConstraint(
-                fields=["provider"], condition=Q(state="running"), name="run_one_at_a_time"
+                fields=["provider", "part"], condition=Q(state="running"), name="run_one_at_a_time"
             ),
             models.CheckConstraint(
                 condition=Q(rows_in=F("accepted") + F("quarantined") + F("ignored")),
@@ -161,11 +162,15 @@ class QuarantinedRow(models.Model):
 class Lease(models.Model):
     """Who may scrape a provider now, when it is due next, and how often it has failed.
 
+    A list that is too long for one task is read in parts, each a region with a lease of its own;
+    the lease of the whole (part "") is then for reading which regions there are.
+
     `epoch` is the fencing number: it rises with each holder, and the publishing transaction locks
     this row and refuses an older one, so a worker that was frozen and woke up writes nothing.
     """
 
-    provider = models.OneToOneField(Provider, models.CASCADE, primary_key=True)
+    provider = models.ForeignKey(Provider, models.CASCADE, related_name="leases")
+    part = models.CharField(max_length=120, blank=True, default="")
     epoch = models.BigIntegerField(default=0)
     owner = models.CharField(max_length=200, blank=True)
     expires_at = models.DateTimeField(null=True)  # null: nobody holds it
@@ -175,7 +180,8 @@ class Lease(models.Model):
     breaker_until = models.DateTimeField(null=True)
 
     class Meta:
+        constraints = [models.UniqueConstraint(fields=["provider", "part"], name="lease_once")]
         indexes = [models.Index(fields=["due_at"], name="lease_due")]
 
     def __str__(self) -> str:
-        return f"{self.provider_id} #{self.epoch}"
+        return f"{self.provider_id} {self.part} #{self.epoch}"

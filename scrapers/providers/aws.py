@@ -7,8 +7,9 @@ Types, spot: DescribeInstanceTypes, DescribeSpotPriceHistory, where AWS_ACCESS_K
         https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
         (all read 2026-11-29)
 
-- A region's list has hundreds of megabytes: it is streamed, and its GPU rows of Linux on shared
-  hardware are kept as they stand, with the length and hash of the whole above them.
+- A region's list has hundreds of megabytes: each is read by a task of its own and streamed, and
+  its GPU rows of Linux on shared hardware are kept as they stand, with the length and hash of the
+  whole above them.
 - A price is of one instance. Of its many rows ours are Linux, Shared, Used, without software.
 - $0 is never free: a capacity block's row, or a type that is only reserved.
 - The list names no GPU, and sometimes no number of them: `aws_types` has a table by family;
@@ -25,7 +26,7 @@ from decimal import Decimal
 from functools import partial
 from os import environ
 
-from catalog.records import PriceModel, Rejected
+from catalog.records import Basis, PriceModel, Rejected
 from scrapers.aws_api import Keys, from_xml, keys_from, pages
 from scrapers.aws_lists import bulk, gpu_rows, price_list, table
 from scrapers.aws_types import (
@@ -41,6 +42,7 @@ from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
     YEAR_HOURS,
     Document,
+    Evidence,
     Ignored,
     Listing,
     Parsed,
@@ -78,40 +80,58 @@ BLOCK_HOURS = 24.0
 
 
 def fetch(http: Http) -> Iterator[Document]:
-    """The GPU rows of every region's list; types and spot before them, where keys are set."""
+    """Which regions there are."""
+    yield http.get(INDEX)
+
+
+def parts(documents: Sequence[Document]) -> list[str]:
+    """The regions, in their order."""
+    return sorted(code for index in documents for code in _lists(index) if _PART.fullmatch(code))
+
+
+def fetch_part(http: Http, part: str) -> Iterator[Document]:
+    """The GPU rows of a region's list; types and its spot before them, where keys are set.
+
+    Nothing of a region that the index no longer names: an empty list is for the gates.
+    """
+    url = _lists(http.get(INDEX)).get(part)
+    if url is None:
+        return
     if keys := keys_from(environ):
-        yield from _with_keys(http, keys)
-    index = http.get(INDEX)
+        yield from _with_keys(http, keys, part)
+    yield http.get(url, keep=gpu_rows)
+
+
+def _lists(index: Document) -> dict[str, str]:
+    """Region → the address of its list."""
     try:
         regions = Row(index.json(), "").row("regions")
-        urls = [] if regions is None else [_list_of(regions, code) for code in regions.fields]
+        lists = {} if regions is None else {c: _list_of(regions, c) for c in regions.fields}
     except BadField as problem:
         raise Unreadable(f"region_index.json: {problem}") from None
-    if not urls:
+    if not lists:
         raise FetchFailed("region_index.json has no regions")
-    for url in urls:
-        yield http.get(url, keep=gpu_rows)
+    return lists
 
 
 HOME = "us-east-1"
 FAMILIES = {f"Filter.1.Value.{n}": kind for n, kind in enumerate(("p*", "g*", "dl1*"), 1)}
 
 
-def _with_keys(http: Http, keys: Keys) -> Iterator[Document]:
-    """What the price list does not say: the GPUs of a type, and spot, in the account's regions."""
+def _with_keys(http: Http, keys: Keys, part: str) -> Iterator[Document]:
+    """What the price list does not say: the GPUs of a type, and spot where the account has it."""
     chosen = {"Filter.1.Name": "instance-type"} | FAMILIES
     yield from pages(http, keys, HOME, "DescribeInstanceTypes", chosen)
     for document in pages(http, keys, HOME, "DescribeRegions", {}):
         answer = from_xml(document)
         now = document.fetched_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         spot = chosen | {"ProductDescription.1": "Linux/UNIX", "StartTime": now}
-        for region in answer.rows("Regions") if answer else ():
-            name = region.fields.get("RegionName")
-            if isinstance(name, str) and _REGION.fullmatch(name):
-                yield from pages(http, keys, name, "DescribeSpotPriceHistory", spot)
+        regions = answer.rows("Regions") if answer else ()
+        if any(region.fields.get("RegionName") == part for region in regions):
+            yield from pages(http, keys, part, "DescribeSpotPriceHistory", spot)
 
 
-_REGION = re.compile(r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]")
+_PART = re.compile(r"[a-z0-9-]{3,60}")
 
 
 def _list_of(regions: Row, code: str) -> str:
@@ -128,7 +148,7 @@ def _list_of(regions: Row, code: str) -> str:
 class Found:
     """What all the documents hold, before any is joined with another."""
 
-    types: dict[str, Row] = field(default_factory=dict)
+    types: dict[str, tuple[Row, Document]] = field(default_factory=dict)
     type_rows: list[tuple[Row, Document]] = field(default_factory=list)
     prices: list[tuple[Row, Document]] = field(default_factory=list)  # products with their terms
     spot: list[tuple[Row, Document]] = field(default_factory=list)
@@ -165,17 +185,17 @@ def _sort(document: Document, found: Found) -> None:
             found.spot.extend((row, document) for row in page.rows("SpotPriceHistory"))
         elif "InstanceTypes" in names:
             found.type_rows.extend((row, document) for row in page.rows("InstanceTypes"))
-            found.types.update(_by_name(page.rows("InstanceTypes")))
+            found.types.update(_by_name(page.rows("InstanceTypes"), document))
         else:
             raise Unreadable("the answer is none of the lists of EC2 that we know")
     except BadField as problem:
         raise Unreadable(f"the answer: {problem}") from None
 
 
-def _by_name(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+def _by_name(rows: Iterable[Row], document: Document) -> Iterator[tuple[str, tuple[Row, Document]]]:
     for row in rows:
         try:
-            yield row.need_text("InstanceType"), row
+            yield row.need_text("InstanceType"), (row, document)
         except BadField:
             continue  # rejected where it is read as a row
 
@@ -369,7 +389,7 @@ def _offer(
     note: str | None = None,
     minimum: float | None = None,
 ) -> Listing:
-    kind = found.types.get(name)
+    kind, described_in = found.types.get(name, (None, None))
     region = has.text("regionCode")
     gpu = gpus_of(name, kind, has)
     said = network_of(kind)
@@ -391,7 +411,21 @@ def _offer(
         price_includes=INCLUDES,
         minimum_hours=minimum,
         said=said,
-        evidence=gpu.evidence | network_evidence(said),
+        evidence=_of_the_type(described_in) | gpu.evidence | network_evidence(said),
         warnings=gpu.warnings,
         row=row,
     )
+
+
+# What is said of a type is the same in every region: its source is no one region's list.
+OF_THE_TYPE = (
+    "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb",
+    "fabric", "fabric_nics", "fabric_gbits_per_s",
+    "frontend_gbits_per_s", "frontend_burst_gbits_per_s",
+)  # fmt: skip
+
+
+def _of_the_type(described_in: Document | None) -> dict[str, Evidence]:
+    """By DescribeInstanceTypes, or by the price list as a whole."""
+    source = Evidence(Basis.DOCUMENTED, described_in.url if described_in else INDEX)
+    return dict.fromkeys(OF_THE_TYPE, source)

@@ -4,7 +4,8 @@
         http = provider.http("https://console.vast.ai")
         documents = list(vast.fetch(http))
 
-Each request takes the next answer; the last one stays. `provider.requests` has what was asked.
+Each request takes the next answer; the last one stays. A mapping answers by path, else 404.
+`provider.requests` has what was asked.
 A process of its own reaches it with FABRICSCOUT_STAND_INS="https://console.vast.ai=<provider.url>".
 """
 
@@ -71,9 +72,10 @@ class Served:
 
 
 @contextmanager
-def serve(script: Sequence[Answer]) -> Iterator[Served]:
+def serve(script: Sequence[Answer] | Mapping[str, Answer]) -> Iterator[Served]:
     """A provider that answers by the script, on a free port of 127.0.0.1."""
-    answers = list(script)
+    by_path = script if isinstance(script, Mapping) else None
+    answers = [] if by_path is not None else list(script)
     requests: list[Request] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -83,7 +85,10 @@ def serve(script: Sequence[Answer]) -> Iterator[Served]:
             size = int(self.headers.get("Content-Length") or 0)
             asked = Request(self.command, self.path, dict(self.headers), self.rfile.read(size))
             requests.append(asked)
-            answer = answers.pop(0) if len(answers) > 1 else answers[0]
+            if by_path is not None:
+                answer = by_path.get(self.path, Answer(status=404))
+            else:
+                answer = answers.pop(0) if len(answers) > 1 else answers[0]
             with suppress(OSError):
                 self._answer(answer)
 

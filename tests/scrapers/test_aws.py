@@ -184,7 +184,7 @@ INDEX = {"regions": {"us-east-1": {"currentVersionUrl": "/offers/v1.0/aws/x/us-e
 def test_a_regions_list_is_streamed_and_its_gpu_rows_kept_as_they_stand():
     pieces = [REGION[n : n + 700] for n in range(0, len(REGION), 700)]
     with serve([Answer.json(INDEX), Answer(pieces=pieces)]) as api:
-        (document,) = aws.fetch(api.http(aws.ORIGIN))
+        (document,) = aws.fetch_part(api.http(aws.ORIGIN), "us-east-1")
     assert api.requests[1].path == "/offers/v1.0/aws/x/us-east-1/index.csv"
     lines = document.body.splitlines(keepends=True)
     assert f'"Whole SHA-256","{hashlib.sha256(REGION).hexdigest()}"\n'.encode() in lines
@@ -199,13 +199,23 @@ def test_a_regions_list_is_streamed_and_its_gpu_rows_kept_as_they_stand():
 def test_a_list_without_a_header_is_no_list():
     script = [Answer.json(INDEX), Answer(b"<html>maintenance</html>")]
     with serve(script) as api, pytest.raises(FetchFailed, match="no header"):
-        list(aws.fetch(api.http(aws.ORIGIN)))
+        list(aws.fetch_part(api.http(aws.ORIGIN), "us-east-1"))
+
+
+def test_the_parts_are_the_regions_of_the_index():
+    with serve([Answer.json(INDEX)]) as api:
+        assert aws.parts(list(aws.fetch(api.http(aws.ORIGIN)))) == ["us-east-1"]
+
+
+def test_a_region_that_the_index_no_longer_names_lists_nothing():
+    with serve([Answer.json(INDEX)]) as api:
+        assert list(aws.fetch_part(api.http(aws.ORIGIN), "us-east-9")) == []
 
 
 def test_an_index_that_leads_elsewhere_is_not_followed():
     index = {"regions": {"x": {"currentVersionUrl": "//evil.example/index.json"}}}
     with serve([Answer.json(index)]) as api, pytest.raises(FetchFailed, match="not its own"):
-        list(aws.fetch(api.http(aws.ORIGIN)))
+        aws.parts(list(aws.fetch(api.http(aws.ORIGIN))))
 
 
 # --- The data at hand -------------------------------------------------------------------------

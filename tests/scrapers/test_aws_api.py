@@ -89,11 +89,14 @@ def test_with_keys_types_and_spot_come_before_the_list(monkeypatch):
     )
     index = {"regions": {"us-east-1": {"currentVersionUrl": "/offers/x/index.json"}}}
     csv = b'"FormatVersion","v1.0"\n"SKU","Instance Type"\n'
-    script = [Answer(TYPES), Answer(regions), Answer(SPOT), Answer.json(index), Answer(csv)]
+    script = [Answer.json(index), Answer(TYPES), Answer(regions), Answer(SPOT), Answer(csv)]
     with serve(script) as api:
-        documents = list(aws.fetch(api.http(EC2, aws.ORIGIN)))
+        documents = list(aws.fetch_part(api.http(EC2, aws.ORIGIN), "us-east-1"))
     assert [d.body[:5] for d in documents[:2]] == [b"<?xml", b"<?xml"]
     assert len(documents) == 3
+    assert [r.path.partition("Action=")[2].partition("&")[0] for r in api.requests[1:4]] == [
+        "DescribeInstanceTypes", "DescribeRegions", "DescribeSpotPriceHistory",
+    ]  # fmt: skip
     assert not any("Signature" in d.url for d in documents)
 
 

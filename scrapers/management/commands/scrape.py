@@ -18,6 +18,7 @@ from scrapers import runs
 from scrapers.fields import Unreadable
 from scrapers.reading import ParserDied
 from scrapers.registry import PROVIDERS
+from scrapers.summary import Summary
 
 BAD = 2  # the exit code of a bad argument and an unreadable file
 GOOD = (RunState.PUBLISHED, RunState.UNCHANGED, RunState.SKIPPED)
@@ -65,7 +66,7 @@ class Command(BaseCommand):
         if summary.state not in GOOD:
             sys.exit(1)
 
-    def _run(self, slug: str, options: dict[str, Any], bar: "Bar") -> runs.Summary:
+    def _run(self, slug: str, options: dict[str, Any], bar: "Bar") -> Summary:
         at = _moment(options["collected_at"])
         if options["approve"]:
             return runs.approve(slug, run_id(options["approve"]), shell_user(), bar.say)
