@@ -128,7 +128,7 @@ _BANDWIDTH = re.compile(
     rf"|[kmgt]i?b(?:it|yte)?s?{_PER_SECOND}|[kmgt]i?bps|[kmgt]bit|[gt]be|[гmt]бит/c"
     r"|ギガビット(?:/秒)?|テラビット(?:/秒)?"
     r"|gb(?= ?(?:ethernet|infiniband|ib|nic|rdma|roce|network|port|link)s?(?![a-z]))"
-    r"|g(?![0-9]|\.[0-9]))(?![a-z])"
+    r"|[gt](?![0-9]|\.[0-9]))(?![a-wyz]|x(?! ?[0-9]))"
     r"(?: ?\(?(?:x|\*) ?(?!86|64)([0-9]{1,2})(?![0-9.x])(?! ?[gt]b)\)?"
     r"| ?\(([0-9]{1,4}) ?(?:x|\*) ?([0-9]{1,2})\))?",
     re.IGNORECASE,
@@ -174,7 +174,7 @@ def _bandwidth(found: re.Match[str], text: str) -> Bandwidth | None:
         rate,
         up_to=bool(_UP_TO.search(before) or _AT_MOST.match(text, found.end())),
         bytes_written=in_bytes,
-        bare=unit in ("g", "G"),
+        bare=len(unit) == 1,
         counted=bool(first or second or after or each),
         start=found.start(),
         end=found.end(),
@@ -188,7 +188,9 @@ def _amount(digits: str, decimals: str) -> Decimal | None:
     return Decimal(digits.replace(",", "") + decimals.replace(",", "."))
 
 
-_OF_A_RANGE = re.compile(r"[0-9] ?(?:-|~|to|bis) ?$|[0-9] ?x ?(?:,|/|or|and|oder|und) ?$")
+_OF_A_RANGE = re.compile(
+    r"[0-9] ?(?:-|~|to|bis) ?$|[0-9] ?x ?(?:,|/|or|and|oder|und) ?$", re.IGNORECASE
+)
 
 
 def promised(before: str) -> bool:

@@ -28,6 +28,10 @@ SOURCE = "the listing's own text"
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
+_LINES = re.compile(r"[\n\r\t\v\f•]+")
+_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+
+
 def read_text(slug: str, text: str) -> Iterator[dict[str, object]]:
     """An offer with every key and `why`, for each listing in the text.
 
@@ -41,7 +45,7 @@ def read_text(slug: str, text: str) -> Iterator[dict[str, object]]:
         raise Unreadable(f"{slug[:40]!r} is not a provider's slug")
     if not text.strip() or len(text) > LONGEST:
         raise Unreadable(f"a listing of 1 to {LONGEST} characters is needed")
-    plain = fold(re.sub(r"<br ?/?>", " | ", text, flags=re.IGNORECASE))
+    plain = _BREAK.sub(" | ", fold(_LINES.sub(" | ", text)))
     seller = _seller(slug, plain)
     for instance, words in _listings(seller, plain):
         yield _offer(_read(seller, instance, words))

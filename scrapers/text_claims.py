@@ -31,7 +31,8 @@ class Claim:
 
 
 _CLAUSES = re.compile(
-    r"[|;\n、。]|,(?![0-9])| \+ |\+(?=[0-9])|(?<!max)(?<!incl)(?<!inkl)[.!?](?= |$)"
+    r"[|;、。]| / (?!v?gpu|node|vm|h)|,(?![0-9])| \+ |\+(?=[0-9])"
+    r"|(?<!max)(?<!incl)(?<!inkl)[.!?](?= |$)"
     r"| (?=(?:but|with|aber|mit|avec|mais|c|plus|(?:and|und|et)(?= [0-9])) )",
     re.IGNORECASE,
 )
@@ -56,7 +57,7 @@ _PERHAPS = (
     r"optional(?:ly|e|es)?|on request|upon request|by request|on demand only|coming soon|planned"
     r"|roadmap|add-?on|auf anfrage|sur demande|en option|soon|upcoming|future|tb[ad]|if available"
     r"|available on request|ask (?:us|sales)|contact (?:us|sales)|オプション|応相談|準備中|近日"
-    r"|limited availability|conditional|waitlist|preview|unknown|depends|varies|[-?]$"
+    r"|limited availability|conditional|waitlist|preview|unknown|depends|varies"
 )
 _DENIED_BEFORE = re.compile(
     r"(?:(?<![a-z])(?:no|not(?! only)|[a-z]+n't|without|w/o|lacks?|lacking|excluding|excl\.?"
@@ -66,7 +67,7 @@ _DENIED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SAID_BEFORE = re.compile(r"(?:supports?|supporting|includes?|with|mit|avec) $", re.IGNORECASE)
-_BETWEEN = r"\"?[\w ./()-]{0,32}?\W{0,4}"
+_BETWEEN = r"\"?[\w ./()*,+-]{0,32}?\W{0,4}"
 _AFTER = tuple(
     (
         stance,
@@ -74,7 +75,11 @@ _AFTER = tuple(
             rf"{_BETWEEN}(?<![a-z0-9/.])(?:{words})(?![a-z0-9/])(?P<rest>.*)", re.IGNORECASE
         ),
     )
-    for stance, words in ((Stance.MAYBE, _PERHAPS), (Stance.NO, _NOTHING), (Stance.YES, _SOMETHING))
+    for stance, words in (
+        (Stance.MAYBE, rf"{_PERHAPS}|[-?]$"),
+        (Stance.NO, _NOTHING),
+        (Stance.YES, _SOMETHING),
+    )
 )
 _END = re.compile(r"\W*(?:\(.*)?$")
 

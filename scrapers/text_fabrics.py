@@ -41,7 +41,7 @@ def _fabric_kind(reading: Reading) -> None:
             "a GID index is set, which RoCE needs: NCCL_IB_* and mlx5 names do not mean InfiniBand"
         )
         return reading.say("fabric", FabricKind.ROCE.value, why)
-    if reading.provider == "oci" and re.search(r"-NC(?![a-z])", reading.instance):
+    if reading.provider == "oci" and re.search(r"(?i)-nc(?![a-z])", reading.instance):
         reading.say("fabric", FabricKind.ETHERNET.value, "NC in an OCI name: no cluster network")
         reading.say("multi_node", MultiNode.NO.value, "NC in an OCI name: no cluster network")
     named: dict[FabricKind, str] = {}

@@ -22,7 +22,8 @@ class Words:
     names: tuple[str, ...]
     count: Decimal | None
     printed: str
-    near: str  # the words beside it, up to the next bar or comma
+    near: str  # the words behind it, up to the next bar or comma
+    nears: tuple[str, ...] = ()  # behind each mention of it
 
 
 _NUMBERS = {
@@ -31,13 +32,16 @@ _NUMBERS = {
 }  # fmt: skip
 # Not after another figure, a letter or a point; an x may stand before ("160x1792x8gaudi3").
 _COUNT = (
-    r"(?<![0-9A-WYZa-wyz.,/])(?:([0-9]{1,3}/[0-9]{1,2}|[0-9]{0,3}\.[0-9]{1,4}|[0-9]{1,3}"
+    r"(?:(?<![0-9A-WYZa-wyz.,/])([0-9]{1,3}/[0-9]{1,2}|[0-9]{0,3}\.[0-9]{1,4}|[0-9]{1,3}"
     rf"|{'|'.join(_NUMBERS)})(?: of)?(?: an?)?( ?(?:x|\*)[ _-]?|[ _-]?))?"
 )
 _MAKER = r"(?:(?:nvidia|amd|intel|habana|instinct|geforce|tesla|quadro(?! ?rtx)|radeon)[ _-]?){0,3}"
 _BOARD = r"((?:hgx|dgx)[ _-]?)?"
 _VARIANT = re.compile(r"[- ]?(?:d|laptop|mobile|cnx|super|ti)(?![a-z0-9])", re.IGNORECASE)
 _OR = re.compile(r" ?(?:/|or |oder |ou )[ ]?", re.IGNORECASE)
+
+
+MENTIONS = 4  # of one chip in a text, that are looked at for its count and memory
 
 
 def gpu_in(text: str) -> Words | None:
@@ -52,11 +56,11 @@ def gpu_in(text: str) -> Words | None:
     if _VARIANT.match(near):
         return Words((), None, printed, near)
     form = _form(f"{board or ''}|{near}") or _form_of_all(text)
+    same = [m for m in mentions if m[4].lower() == chip.lower()][:MENTIONS]
     counts = (
         _before(m[1], m[2]) or _after(_near(text, m.end()))
-        for m in mentions
-        if m[4].lower() == chip.lower()
-        and (m[1] is None or promised(text[max(0, m.start() - 24) : m.start()]))
+        for m in same
+        if m[1] is None or promised(text[max(0, m.start() - 24) : m.start()])
     )
     names = [chip]
     if (other := _OR.match(near)) and (second := _pattern().match(near, other.end())):
@@ -66,6 +70,7 @@ def gpu_in(text: str) -> Words | None:
         next(filter(None, counts), None),
         printed,
         near,
+        tuple(_near(text, m.end()) for m in same),
     )
 
 
@@ -120,7 +125,8 @@ _AFTER = re.compile(
     rf"{_BESIDE}[)\]]?[-_ ,:]{{0,2}}(?:(?:x|\*) ?([0-9]{{1,3}})(?![0-9.]|x| ?[gt]i?b)"
     r"|(?<=:)([0-9]{1,2})(?![0-9.])"
     r"|(?<=-)([0-9]{1,2})-[0-9]{2,3}G"  # "L40S-4-48G"
-    r"|(?<=[-_ ])([0-9]{1,2})x(?=$|[^0-9A-Za-z ]| [0-9]{2,3} ?GB)"  # "gb300-4x", "B200 8x 180GB"
+    r"|(?<=[-_ ])([0-9]{1,2})x(?=$|[^0-9A-Za-z ])"  # "gb300-4x"
+    r"|(?<= )([0-9]{1,2}) ?(?:x|\*) ?(?=[0-9]{2,3} ?GB)"  # "B200 8x 180GB"
     r"|\.([0-9]{1,2})x?(?=$|[^0-9A-Za-z.])"  # "H100.8", "h100-80gb-sxm-ib.8x"
     r"|([0-9]{1,2}) ?(?:枚|基|台|卡|张|張)|([0-9]{1,2})-gpus?(?![a-z]))",
     re.IGNORECASE,
@@ -146,13 +152,13 @@ _GPUS = re.compile(
 
 
 _ALONE = re.compile(
-    r"(?:^|\|) ?(?:x ?([0-9]{1,2})|([0-9]{1,2}) ?x) ?(?=$|\|)", re.IGNORECASE
+    r"(?:^|[|;\"]) ?(?:x ?([0-9]{1,2})|([0-9]{1,2}) ?x) ?(?=$|[|;\"])", re.IGNORECASE
 )  # "| x8 |"
 
 
 def gpus_in(text: str) -> Decimal | None:
     """ "8 GPUs", "1gpu-16vcpu", "8-GPU", "1/3 GPU", of one instance: not "up to 512 GPUs"."""
-    rack = re.search(r"NVL([0-9]{2})(?![0-9])", text)
+    rack = re.search(r"NVL([0-9]{2})(?![0-9])", text, re.IGNORECASE)
     for found in _GPUS.finditer(text):
         number = count(found[1] if found[1][0] != "." else f"0{found[1]}")
         whole = number is not None and (number <= 16 or bool(rack and number == int(rack[1])))
@@ -229,6 +235,10 @@ _NOT_THE_GPUS = re.compile(
     r"|nvme|storage|boot|infiniband|ib|ethernet|roce|ndr|hdr|rdma|nics?|network|swap|bandwidth)(?![a-z])",
     re.IGNORECASE,
 )
+_OTHERS_BEFORE = re.compile(
+    r"(?:(?<!v)(?<!gpu )ram|disk|ssd|storage|infiniband|ib|roce|ethernet|rdma|[nhx]dr)[: ]*$",
+    re.IGNORECASE,
+)
 _GPU_MEMORY = (
     r"vram|gpu[- _]?(?:memory|ram|mem)|accelerator[- _]?memory|hbm[0-9]?e?|gpu-speicher"
     r"|mémoire gpu|gpuメモリ|video memory|memory per gpu|gpu"
@@ -239,7 +249,7 @@ _EACH = re.compile(
 _ALL = re.compile(r"total|combined|aggregate|gesamt|合計|in all", re.IGNORECASE)
 
 
-def memories_in(text: str, near: str) -> Iterator[Memory]:
+def memories_in(text: str, words: Words) -> Iterator[Memory]:
     """Figures that may be the GPU's memory: by a heading, beside its name, by a word beside it."""
     if heading := _HEADING.search(text):
         gb = gigabytes(Decimal(heading[2]), _UNITS[heading[1].lower()])
@@ -247,9 +257,10 @@ def memories_in(text: str, near: str) -> Iterator[Memory]:
     if mebibytes := _MIB.search(text):
         gb = gigabytes(Decimal(mebibytes[1] or mebibytes[2]), "MiB")
         yield Memory(gb, "each", mebibytes[0])
-    if slice_ := re.match(r"\.([0-9]{2,3})S(?![A-Za-z])", near):
+    if slice_ := re.match(r"\.([0-9]{2,3})S(?![A-Za-z])", words.near):
         yield Memory(Decimal(slice_[1]), "each", slice_[0])
-    yield from _figures(near, beside=True)
+    for near in words.nears:
+        yield from _figures(near, beside=True)
     for part in re.split(r"[|;\n]|, ", text):
         yield from _figures(part, beside=False)
 
@@ -263,7 +274,7 @@ def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
         of_each = _EACH.match(after)
         if _NOT_THE_GPUS.match(after) and not gpus_own:
             continue
-        if re.search(r"(?<!v)(?<!gpu )(?:ram|disk|ssd|storage)[: ]*$", before, re.IGNORECASE):
+        if _OTHERS_BEFORE.search(before):
             continue
         if not beside and not gpus_own and not (of_each and "gpu" in of_each[0].lower()):
             continue

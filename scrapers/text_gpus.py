@@ -25,9 +25,9 @@ def _azure_size(reading: Reading) -> None:
 
 
 _HEADINGS = (
-    "instance-gpu-count", "num_gpus", "gpu[_ ]count", "number[_ ]of[_ ]gpus", "accelerators",
-    "gpus", "count", "quantity", "qty", "anzahl(?: der)? gpus?", "nombre de gpus?",
-    "GPU(?:数|枚数)",
+    "instance-gpu-count", "num_gpus", "gpus[_ ]per[_ ](?:node|vm|instance)", "gpu[_ ]count",
+    "number[_ ]of[_ ]gpus", "accelerators", "gpus", "count", "quantity", "qty",
+    "anzahl(?: der)? gpus?", "nombre de gpus?", "GPU(?:数|枚数)",
 )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def _in_words(reading: Reading, words: Words) -> Named | None:
     if not slugs:
         reading.unknown("gpu", f'"{words.printed}" names no card of that form')
         return None
-    memories = list(memories_in(reading.text, words.near))
+    memories = list(memories_in(reading.text, words))
     gb = _of_one(memories, slugs, reading.said.get("gpu_count"))
     if len(read) > 1:
         return Named(None, tuple(dict.fromkeys(slugs)), "the text names two GPUs")
@@ -174,8 +174,8 @@ def _printed_gb(reading: Reading) -> Decimal | None:
 
 def _slice_gb(reading: Reading, whole: Decimal, share: Decimal) -> Decimal:
     """The printed figure that is about the share's part of the card, else that part."""
-    near = reading.words.near if reading.words else ""
-    printed = [m.gb for m in memories_in(reading.text, near)] + [_printed_gb(reading)]
+    printed = [m.gb for m in memories_in(reading.text, reading.words)] if reading.words else []
+    printed.append(_printed_gb(reading) or Decimal(0))
     printed += [Decimal(found[1]) for found in re.finditer(r"([0-9]{1,3}) ?GB", reading.text)]
     part = whole * share
     near_part = [gb for gb in printed if gb and abs(gb - part) <= part / 5]

@@ -42,7 +42,7 @@ def _rack(reading: Reading) -> None:
 
 def _nvlink(reading: Reading) -> None:
     """NVLink by word: of PCIe cards a bridge; NO, or 0, is not NVLink; optional is not known."""
-    if re.search(r'bw_nvlink"?: ?0(?![.0-9])', reading.text):
+    if reading.has(r'bw_nvlink"?: ?0(?!\.?[0-9]*[1-9])'):
         why = "bw_nvlink is 0: not measured, or no NVLink"
         reading.warnings.append(f"{why}; unknown")
         reading.withhold("scale_up", why)

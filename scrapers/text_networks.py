@@ -6,12 +6,13 @@ Ethernet are not; disks, memory and NVLink are no network. What no clause names 
 """
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from enum import Enum
 
 from catalog.records import FabricKind
 from scrapers.quantities import Bandwidth, bandwidths
-from scrapers.text_claims import Stance, claim, clauses
+from scrapers.text_claims import Claim, Stance, claim, clauses
 from scrapers.text_fabrics import JOINING, port_of
 from scrapers.text_reading import Reading, number_of
 
@@ -45,7 +46,12 @@ _WORDS = (
 
 
 def _of(clause: str) -> Of | None:
-    return next((of for of, words in _WORDS if re.search(words, clause, re.IGNORECASE)), None)
+    """By the first word that names one and is not denied: "Ethernet (no RDMA)" is Ethernet."""
+    for of, words in _WORDS:
+        said = claim(clause, words) if of is Of.FABRIC else re.search(words, clause, re.IGNORECASE)
+        if said and not (isinstance(said, Claim) and said.stance is Stance.NO):
+            return of
+    return None
 
 
 # --- Counts of adapters -----------------------------------------------------------------------
@@ -76,10 +82,11 @@ def _megabits(reading: Reading) -> Decimal | None:
     return None if stated is None else stated / 1000
 
 
-_SCALE_OUT = r"scale.?out[^0-9(]{0,20}\(Gb(?:ps|it/s|/s)\) ?([0-9]{1,2}) ?x ?([0-9]{2,4})"
+_UNIT = r"\((?:(M)|G)(?:b(?:ps|its?)?(?:/s(?:ec)?)?|igabits?(?:/s)?)\)\"?:? ?"
+_SCALE_OUT = rf"scale.?out[^0-9(]{{0,20}}{_UNIT}([0-9]{{1,2}}) ?(?:x|\*) ?([0-9]{{2,4}})"
 _FRONT = (
-    r"(?:max )?(?:(?:front.?end|network|baseline) )*bandwidth \((M|G)b(?:ps|it/s|/s)\)\"?:? ?"
-    r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})"
+    r"(?:max )?(?:(?:front.?end|network|baseline) ){0,3}(?<!scale.out )bandwidth "
+    rf"{_UNIT}([0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]{{1,7}})(?![0-9]| ?[x*])"
 )
 
 
@@ -87,12 +94,12 @@ def _headings(reading: Reading) -> None:
     """Columns with their unit in the heading: "Max Bandwidth (Mbps) 80000", "(Gbps) 4x800"."""
     scale_out = re.search(_SCALE_OUT, reading.text, re.IGNORECASE)
     if scale_out:
-        links, each = int(scale_out[1]), Decimal(scale_out[2])
+        links, each = int(scale_out[2]), Decimal(scale_out[3])
         _product(reading, links, each, scale_out[0])
     front = re.search(_FRONT, reading.text, re.IGNORECASE)
     if front is None:
         return
-    number, mega = Decimal(front[2].replace(",", "")), front[1] in ("M", "m")
+    number, mega = Decimal(front[2].replace(",", "")), front[1] is not None
     if mega and number < 1000:
         reading.warnings.append(f"{number} under Mbps would be {number / 1000} Gb/s: read as Gb/s")
         mega = False
@@ -107,15 +114,8 @@ def _rates(reading: Reading) -> None:
     """Every rate to its network: first those that a word names, then the ones left over."""
     bare: list[tuple[str, Bandwidth]] = []
     for part in reading.parts:
-        whole = {of for clause in clauses(part) if (of := _of(clause)) is not None}
-        fabric_rated = any(_of(c) is Of.FABRIC and bandwidths(c) for c in clauses(part))
         port = port_of(part)
-        for clause in clauses(part):
-            of = _of(clause)
-            if of in (None, Of.ETHERNET) and whole - {Of.ETHERNET} == {Of.FABRIC}:
-                # "InfiniBand, 3200 Gbps per node": the part speaks of one network only
-                inherits = of is None and _PER_NODE.search(clause)
-                of = Of.FABRIC if inherits or not fabric_rated else of
+        for clause, of in _networks(part):
             for rate in bandwidths(clause):
                 if of is Of.FABRIC:
                     _fabric_rate(reading, port, clause, rate)
@@ -125,6 +125,22 @@ def _rates(reading: Reading) -> None:
                     bare.append((clause, rate))
     for clause, rate in bare:
         _bare_rate(reading, clause, rate)
+
+
+def _networks(part: str) -> Iterator[tuple[str, Of | None]]:
+    """Each clause and its network: its own, or the fabric that the part speaks of alone."""
+    pieces = [(clause, _of(clause)) for clause in clauses(part)]
+    fabrics = [clause for clause, of in pieces if of is Of.FABRIC]
+    alone = fabrics and not {of for _, of in pieces} - {None, Of.FABRIC, Of.ETHERNET}
+    rated = any(bandwidths(clause) for clause in fabrics)
+    roce = any(re.search("roce|spectrum", clause, re.IGNORECASE) for clause in fabrics)
+    for clause, of in pieces:
+        # "InfiniBand, 3200 Gbps per node"; "RoCEv2, 8x 400GbE"
+        inherits = of is None and (not rated or _PER_NODE.search(clause))
+        if alone and (inherits or (of is Of.ETHERNET and roce and not rated)):
+            yield clause, Of.FABRIC
+        else:
+            yield clause, of
 
 
 _PER = r"\)?(?: \w+){0,2} ?(?:/|per|each|je|pro|par|a) ?(?:each )?"
@@ -141,9 +157,9 @@ _PER_NIC = re.compile(
 )
 _ADAPTERS = re.compile(
     r"(?<![0-9A-Za-z.])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x |x)?"
-    r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|ndr|hdr|xdr) ?){0,3}"
+    r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|[ehnx]dr) ?){0,3}"
     r"(?:connectx-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
-    r"|ndr|hdr|xdr)(?![a-z])",
+    r"|[ehnx]dr)(?![a-z])",
     re.IGNORECASE,
 )
 _NUMBERS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
@@ -170,7 +186,8 @@ def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandw
         each /= 8
     links = rate.links if rate.counted else _adapters(clause[: rate.start] + after)
     count = reading.said.get("gpu_count")
-    if _PER_GPU.match(after):
+    alone = len(bandwidths(clause)) == 1
+    if _PER_GPU.match(after) or (alone and _PER_GPU.search(after)):
         return _per_gpu(reading, each, rate.links if rate.counted else None, clause)
     if links and (rate.counted or links > 1) and not _PER_NODE.search(after[:16]):
         return _product(reading, links, each, clause)
