@@ -1,5 +1,7 @@
 """How much is known, and how much is doubtful: the numbers of `manage.py quality` and its door."""
 
+# ruff: noqa: S608 -- only names of our own are written into SQL
+
 from typing import Any
 
 from django.db import connection
@@ -43,7 +45,6 @@ EVIDENCE = {
     "nvlink_domain_gpus": ("scale_up_domain_gpus", "scale_up"),
     "fabric_gbits_per_s_per_gpu": ("fabric_gbits_per_s",),
 }
-UNLISTED = ("software_support",)  # no column of the list: in the evidence alone
 KINDS = STRENGTH  # every basis, the strongest first
 OLDEST = 20  # checks that are listed
 
@@ -80,14 +81,14 @@ def coverage(population: str = SEVERAL) -> dict[str | None, Coverage]:
     """By provider, and for all of them under None: the share of the offers that say it."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"select provider, count(*), {', '.join(map(_known, FIELDS))} "  # noqa: S608 -- our names
-            f"from offer_listing where {population} "
-            "group by grouping sets ((provider), ()) having count(*) > 0 "
+            f"select provider, sum(offers), {', '.join(map(_known, FIELDS))} {_types(population)} "
+            "group by grouping sets ((provider), ()) having sum(offers) > 0 "
             "order by provider nulls first"
         )
         return {
             provider: {
-                name: round(said / offers, 4) for name, said in zip(FIELDS, counts, strict=True)
+                name: round(float(said / offers), 4)
+                for name, said in zip(FIELDS, counts, strict=True)
             }
             for provider, offers, *counts in cursor.fetchall()
         }
@@ -102,21 +103,26 @@ def coverage_by_basis() -> dict[str, Coverage]:
     ways.append(("provisional", "= 'true'", "provisional"))
     columns = [_known(name, said, key) for _, said, key in ways for name in FIELDS]
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"select count(*), {', '.join(columns)} "  # noqa: S608 -- our names
-            f"from offer_listing where {SEVERAL}"
-        )
+        cursor.execute(f"select sum(offers), {', '.join(columns)} {_types(SEVERAL)}")
         offers, *counts = cursor.fetchone()
-    shares = iter(round(said / offers, 4) if offers else 0.0 for said in counts)
+    shares = iter(round(float(said / offers), 4) if offers else 0.0 for said in counts)
     return {way: {name: next(shares) for name in FIELDS} for way, *_ in ways}
+
+
+def _types(population: str) -> str:
+    """SQL: the types on offer, each once with the number of its offers; what is known is theirs."""
+    return (
+        "from (select instance_type_id, provider, count(*) as offers from offer_listing "
+        f"where {population} group by 1, 2) o "
+        "join catalog_instancetype t on t.id = o.instance_type_id"
+    )
 
 
 def _known(name: str, said: str = "", key: str = "basis") -> str:
     """SQL that counts the offers of which a field is known; where `said`, only if so known."""
-    speaks = EVIDENCE.get(name, (name,))
-    value = f"evidence->'{name}'->>'value'" if name in UNLISTED else name
-    evidence = ", ".join(f"evidence->'{attribute}'->>'{key}'" for attribute in speaks)
-    return f"count({value})" + (f" filter (where coalesce({evidence}) {said})" if said else "")
+    speaks = (f"t.evidence->'{fact}'->>'{key}'" for fact in EVIDENCE.get(name, (name,)))
+    how = f" and coalesce({', '.join(speaks)}) {said}" if said else ""
+    return f"coalesce(sum(offers) filter (where t.{name} is not null{how}), 0)"
 
 
 def disputes_by_attribute() -> dict[str, int]:
