@@ -74,7 +74,7 @@ def _listed(provider: Provider) -> dict[str, object]:
 
 def _parsed(slug: str, file: str) -> list[dict[str, object]]:
     provider = provider_module(slug).PROVIDER
-    bundle = unpack(Document(provider.source, _body(file), datetime.now(UTC)))
+    bundle = unpack(Document(provider.source_of(Path(file)), _body(file), datetime.now(UTC)))
     result = offers(provider, bundle.documents, bundle.rates, bundle.collected_at)
     for reason, rows in sorted(result.ignored.items()):
         print(f"ignored: {rows} rows: {reason}", file=sys.stderr)

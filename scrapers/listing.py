@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
+from urllib.parse import quote
 
 from catalog.records import Basis, PriceModel, Rejected, Value
 from scrapers.fields import BadField, Row, Unreadable, read_json
@@ -54,6 +56,14 @@ class Provider:
     max_bytes: int = 64 * 2**20
     deadline: float = 120.0
     budget: float = 480.0
+
+    def source_of(self, file: Path) -> str:
+        """The address that a file stands in for; `{cloud}` in it is the file's or folder's name.
+
+        "lambda.csv" and "lambda/vms.csv" are of Lambda.
+        """
+        name = file.parent.name if file.stem == "vms" else file.stem
+        return self.source.replace("{cloud}", quote(name, safe=""))
 
 
 class MissingKey(Exception):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import cast
 from uuid import UUID
 
@@ -112,9 +113,15 @@ def _saying(say: Say, part: str) -> Say:
 
 
 def scrape_file(
-    slug: str, body: bytes, collected_at: datetime | None = None, say: Say = _quiet
+    slug: str,
+    body: bytes,
+    collected_at: datetime | None = None,
+    say: Say = _quiet,
+    file: Path = Path(),
 ) -> Summary:
     """Publish what a file holds, as if it had been fetched. Read again, it is no newer.
+
+    Of several lists of one form, its name says which it stands in for (`Provider.source_of`).
 
     Raises
     ------
@@ -124,7 +131,7 @@ def scrape_file(
     began, held = time.monotonic(), _by_hand(slug)
     at = collected_at or payloads.first_read(body) or _database_now()
     run = _begin(held, live=False)
-    document = Document(provider_module(slug).PROVIDER.source, body, at)
+    document = Document(provider_module(slug).PROVIDER.source_of(file), body, at)
     with Keeper(held), _accounted(run, held):
         _carry(run, held, [document], at, say)
     return summary_of(run, began)

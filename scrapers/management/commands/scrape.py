@@ -71,7 +71,7 @@ class Command(BaseCommand):
         if options["approve"]:
             return runs.approve(slug, run_id(options["approve"]), shell_user(), bar.say)
         if options["file"]:
-            return runs.scrape_file(slug, _body(options["file"]), at, bar.say)
+            return runs.scrape_file(slug, _body(options["file"]), at, bar.say, options["file"])
         if at:
             raise CommandError("--collected-at goes with --from.", returncode=BAD)
         return runs.scrape_now(slug, bar.say)
