@@ -1,48 +1,11 @@
 """The admin: everything to look at; what only ingest may write, to look at alone."""
 
-from typing import TYPE_CHECKING
-
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
-from catalog import models
+from catalog import models, quarantine_admin
+from catalog.read_only import ModelAdmin, ReadOnly
 
-if TYPE_CHECKING:  # the stubs' class takes a model, Django's own does not
-    ModelAdmin = admin.ModelAdmin[Model]
-else:
-    ModelAdmin = admin.ModelAdmin
-
-
-class ReadOnly(ModelAdmin):
-    """Written by ingest and by nobody else."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-
-class Payload(ReadOnly):
-    """The bytes stay where they are."""
-
-    exclude = ("body",)
-    list_display = ("sha256", "url", "size", "fetched_at")
-
-
-class Run(ReadOnly):
-    """What became of each scrape."""
-
-    list_display = ("id", "provider", "state", "started_at", "rows_in", "quarantined", "reason")
-    list_filter = ("state", "live", "provider")
-    exclude = ("payloads",)
+__all__ = ["quarantine_admin"]  # what waits for a person: registered there
 
 
 class OfferAdmin(ReadOnly):
@@ -81,15 +44,11 @@ class LeaseAdmin(ModelAdmin):
     readonly_fields = ("provider", "epoch", "owner", "expires_at")
 
 
-admin.site.register(models.RawPayload, Payload)
-admin.site.register(models.ScrapeRun, Run)
 admin.site.register(models.Offer, OfferAdmin)
 admin.site.register(models.Price, PriceAdmin)
 admin.site.register(models.Fact, FactAdmin)
 admin.site.register(models.Lease, LeaseAdmin)
-admin.site.register(
-    [models.QuarantinedRow, models.CatalogVersion, models.Estimate, models.Fabric], ReadOnly
-)
+admin.site.register([models.CatalogVersion, models.Estimate, models.Fabric], ReadOnly)
 admin.site.register(models.RateReading, Reading)
 admin.site.register([models.InstanceType, models.Gpu, models.Rate, models.Workload], ReadOnly)
 admin.site.register([models.Provider, models.Region, models.Country])

@@ -49,7 +49,7 @@ def accept(rows: Iterable[QuarantinedRow], who: str) -> list[Errand]:
     for row in rows:
         if row.gate not in DOUBTS:
             raise Unruly(
-                f"{row.where} cannot be published: it could not be read as an offer "
+                f"There is no offer to publish in {row.where}: it could not be read as one "
                 f"({row.reason}). Reject it, or replay its list once the code understands it."
             )
     _rule(rows, Verdict.ACCEPTED, who)

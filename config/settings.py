@@ -146,6 +146,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVERS": [],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "POSTPROCESSING_HOOKS": ["catalog.schema.finished"],
 }
 
 LANGUAGE_CODE = "en"
@@ -183,4 +184,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
+    # Who decided what, in the admin and in the shell: always a line.
+    "loggers": {"catalog.audit": {"level": "INFO"}},
 }

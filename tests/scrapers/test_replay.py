@@ -214,7 +214,7 @@ def test_a_price_that_jumps_keeps_its_raw_row_and_can_be_accepted() -> None:
 
 def test_a_row_that_is_no_offer_cannot_be_accepted() -> None:
     scrape(changed(bundle(MONDAY), num_gpus="eight"))
-    with pytest.raises(rulings.Unruly, match="could not be read as an offer"):
+    with pytest.raises(rulings.Unruly, match="could not be read as one"):
         rulings.accept(QuarantinedRow.objects.open(), "ada")
     assert not Errand.objects.exists()
 
