@@ -128,16 +128,13 @@ def take_jumps(
     """
     limits = {"jump": JUMP, "spot": SPOT_JUMP, "same": SAME_PERCENT}
     cursor.execute(_JUMPS, limits | {"lister": lister, "replay": replay})
-    jumps = [
-        Jump(offer_id, offers[n], _doubted(offers[n], amount, currency, seen))
+    jumps = {
+        n: Jump(offer_id, offers[n], _doubted(offers[n], amount, currency, seen))
         for n, offer_id, amount, currency, seen in cursor.fetchall()
         if price_key(offers[n]) not in accepted
-    ]
-    numbers = {id(offer): n for n, offer in enumerate(offers)}
-    cursor.execute(
-        "delete from incoming where n = any(%s)", [[numbers[id(jump.record)] for jump in jumps]]
-    )
-    return jumps
+    }
+    cursor.execute("delete from incoming where n = any(%s)", [list(jumps)])
+    return list(jumps.values())
 
 
 _JUMPS = """

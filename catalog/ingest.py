@@ -209,7 +209,8 @@ def _write(
     *,
     whole: bool,
 ) -> RunState:
-    said = [fact for offer in sieved.offers for fact in offer.facts]
+    shared = {id(offer.facts): offer.facts for offer in sieved.offers}  # by the offers of a type
+    said = [fact for facts in shared.values() for fact in facts]
     respecified = _learn(cursor, {run.provider_id: said}, run.pk, whole=whole and not run.part)
     kept = [jump.record.identity for jump in jumps]
     kept += [row.identity for row in sieved.rejected if row.identity]

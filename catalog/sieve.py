@@ -5,12 +5,11 @@ column would, row by row, so that one row never spoils a list.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache
 
-from catalog.records import Fact, Gate, Normalised, OfferRecord, Rejected
+from catalog.records import Gate, Normalised, OfferRecord, Rejected
 from catalog.statements import unfit
 
 _LONGEST = {
@@ -34,28 +33,41 @@ def sieve(normalised: Normalised) -> Sieved:
     """Part the offers that the tables can take from those they cannot, each with its reason."""
     sieved = Sieved(rejected=list(normalised.rejected))
     seen: set[object] = set()
-    complaint = cache(unfit)  # the offers of a type say the same of it, region for region
+    complaints: dict[object, str | None] = {}  # the offers of a type share its facts
     for offer in normalised.offers:
-        reason = "the same offer stands in the list twice" if offer.identity in seen else None
-        if reason := reason or refusal(offer, complaint):
-            place = "|".join(str(part or "") for part in offer.identity)
+        identity, said = offer.identity, (id(offer.facts), offer.subject)
+        if said not in complaints:
+            complaints[said] = _unfit_fact(offer)
+        reason = "the same offer stands in the list twice" if identity in seen else None
+        if reason := reason or _unfit_column(offer) or complaints[said]:
+            place = "|".join(str(part or "") for part in identity)
             where = offer.where or offer.source_url
             sieved.rejected.append(Rejected(reason, where, place, Gate.UNFIT))
         else:
-            seen.add(offer.identity)
+            seen.add(identity)
             sieved.offers.append(offer)
     return sieved
 
 
-Complaint = Callable[[Fact], str | None]
-
-
-def refusal(offer: OfferRecord, complaint: Complaint = unfit) -> str | None:
+def refusal(offer: OfferRecord) -> str | None:
     """Why an offer cannot be kept, or None."""
-    return next(filter(None, _refusals(offer, complaint)), None)
+    return _unfit_column(offer) or _unfit_fact(offer)
 
 
-def _refusals(offer: OfferRecord, complaint: Complaint) -> Iterable[str | None]:
+def _unfit_fact(offer: OfferRecord) -> str | None:
+    for fact in offer.facts:
+        if fact.subject != offer.subject:
+            return f"a fact of {fact.subject} stands with {offer.subject}"
+        if reason := unfit(fact):
+            return reason
+    return None
+
+
+def _unfit_column(offer: OfferRecord) -> str | None:
+    return next(filter(None, _refusals(offer)), None)
+
+
+def _refusals(offer: OfferRecord) -> Iterable[str | None]:
     for name, longest in _LONGEST.items():
         text = getattr(offer, name)
         if text is not None and (len(text) > longest or "\x00" in text):
@@ -69,11 +81,6 @@ def _refusals(offer: OfferRecord, complaint: Complaint) -> Iterable[str | None]:
     if "\x00" in "".join((*offer.warnings, *offer.gpu_candidates)):
         yield "a warning or a GPU's name is no text"
     yield _money(offer)
-    subject = offer.subject
-    for fact in offer.facts:
-        if fact.subject != subject:
-            yield f"a fact of {fact.subject} stands with {subject}"
-        yield complaint(fact)
 
 
 def _money(offer: OfferRecord) -> str | None:

@@ -125,10 +125,13 @@ def more_for_less(
     larger host, or where the list does not say which GPU or host it is.
     """
     priced = [found for row in taken if (found := _priced(*row)) is not None]
+    inverted = list(_inverted(priced))
+    if not inverted:
+        return [offer for offer, _ in taken], []
     usual = _per_gpu(priced)
     odd: dict[object, str] = {}
     held: dict[object, Rejected] = {}
-    for low, high in _inverted(priced):
+    for low, high in inverted:
         wrong = _wrong(low, high, usual) if _proof(low, high) else None
         if wrong is None or price_key(wrong.offer) in accepted:
             odd[high.offer.identity] = ODD.format(low.offer.instance_type)

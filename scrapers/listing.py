@@ -219,6 +219,15 @@ class Listing:
     row: Row | str = ""  # the row itself, to be shown if it goes to the quarantine
 
     @property
+    def of_its_type(self) -> tuple[object, ...]:
+        """All that it says of its instance type: the same in every region and price model."""
+        return (
+            self.provider, self.via, self.instance, self.url, self.fetched_at, self.gpu,
+            self.gpu_count, self.gpu_memory, self.total_gpu_memory, self.vcpus, self.ram,
+            self.board_gpus, tuple(self.said.items()), tuple(self.evidence.items()),
+        )  # fmt: skip
+
+    @property
     def shown(self) -> str:
         """The row as text, cut short."""
         return self.row.shown if isinstance(self.row, Row) else self.row

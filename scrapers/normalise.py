@@ -5,8 +5,8 @@ memory, price an hour), passes it through the gates of DESIGN 4 and leaves one o
 A row that fails is a `Rejected` with its reason and place; the others go on.
 """
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -129,6 +129,18 @@ def settle(
 
 
 @dataclass(frozen=True, slots=True)
+class _Kind:
+    """What the listings of one type have in common, in every region: settled once."""
+
+    owner: str  # who runs the machine
+    via: str | None  # through whom it is sold
+    facts: tuple[Fact, ...]
+    candidates: tuple[str, ...]
+    chips: frozenset[str]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Desk:
     """Where the listings of one provider are settled, one by one."""
 
@@ -136,6 +148,7 @@ class _Desk:
     rates: Rates
     collected_at: datetime | None
     judgement: Judgement
+    kinds: dict[object, _Kind] = field(default_factory=dict)
 
     def settled(self, listing: Listing) -> OfferRecord | Rejected:
         """The offer, or why it is none. What a gate doubts passes where a person let it through."""
@@ -143,7 +156,8 @@ class _Desk:
         waived: set[Gate] = set()
         while True:
             try:
-                return self._priced_well(self._offer(listing, waived), listing)
+                kind = self._kind(listing, waived)
+                return self._priced_well(self._offer(listing, kind), listing, kind.chips)
             except tuple(DOUBTS) as doubt:
                 gate = DOUBTS[type(doubt)]
                 about = str(listing.gpu) if gate is Gate.UNKNOWN_GPU else str(doubt)
@@ -176,29 +190,43 @@ class _Desk:
         owner, via = self._whose(listing)
         return owner, via, listing.instance, listing.region, listing.tier, listing.price_model
 
-    def _offer(self, listing: Listing, waived: Container[Gate]) -> OfferRecord:
-        gpu, gpu_warnings = self._gpu(listing, waived)
+    def _kind(self, listing: Listing, waived: Collection[Gate]) -> _Kind:
+        said = listing.of_its_type, tuple(waived)
+        if (kind := self.kinds.get(said)) is None:
+            kind = self.kinds[said] = self._new_kind(listing, waived)
+        return kind
+
+    def _new_kind(self, listing: Listing, waived: Container[Gate]) -> _Kind:
+        gpu, warnings = self._gpu(listing, waived)
         owner, via = self._whose(listing)
         facts = tuple(facts_of(owner, via, listing, gpu, self.collected_at))
-        if Gate.FIGURES not in waived:
+        if Gate.FIGURES in waived:
+            warnings.append(FIGURES_PASSED)
+        else:
             _check_memory(listing)
             _check_equations(facts)
+        candidates = gpu.candidates if gpu else ()
+        slugs = (*candidates, gpu.slug) if gpu and gpu.slug else candidates
+        chips = frozenset(chip_of(slug) for slug in slugs)
+        return _Kind(owner, via, facts, candidates, chips, tuple(warnings))
+
+    def _offer(self, listing: Listing, kind: _Kind) -> OfferRecord:
         native, hourly_warnings = _native_per_hour(listing)
         rate = None if native is None else _rate(native[1], self.rates)
         converted = native is not None and native[1] != "USD"
         return OfferRecord(
-            provider=owner,
-            via=via,
+            provider=kind.owner,
+            via=kind.via,
             instance_type=listing.instance,
             price_model=listing.price_model,
             collected_at=self.collected_at or listing.fetched_at,
             source_url=listing.url,
-            facts=facts,
+            facts=kind.facts,
             region=listing.region,
             country=listing.country,
             tier=listing.tier,
             available=listing.available,
-            gpu_candidates=gpu.candidates if gpu else (),
+            gpu_candidates=kind.candidates,
             native_amount=native and native[0],
             native_currency=native and native[1],
             usd_per_hour=None if native is None or rate is None else round(native[0] * rate.usd, 6),
@@ -207,12 +235,7 @@ class _Desk:
             price_note=listing.price_note,
             price_includes=listing.price_includes,
             minimum_hours=listing.minimum_hours,
-            warnings=(
-                *listing.warnings,
-                *gpu_warnings,
-                *hourly_warnings,
-                *((FIGURES_PASSED,) if Gate.FIGURES in waived else ()),
-            ),
+            warnings=(*listing.warnings, *kind.warnings, *hourly_warnings),
             where=listing.where,
         )
 
@@ -230,13 +253,15 @@ class _Desk:
             return None, [str(problem)]
         return named, [named.note] if named.note else []
 
-    def _priced_well(self, offer: OfferRecord, listing: Listing) -> OfferRecord | Rejected:
+    def _priced_well(
+        self, offer: OfferRecord, listing: Listing, chips: frozenset[str]
+    ) -> OfferRecord | Rejected:
         """Gate: the price is one that such a GPU has, or a person let it through."""
         if offer.native_amount is None:
             return offer
         currency = offer.native_currency if offer.usd_per_hour is None else None
         amount = offer.native_amount if offer.usd_per_hour is None else offer.usd_per_hour
-        reason = outside_band(amount, currency, _chips(offer), listing.gpu_count)
+        reason = outside_band(amount, currency, chips, listing.gpu_count)
         if reason is None:
             return offer
         if price_key(offer) in self.judgement.accepted:
@@ -246,11 +271,6 @@ class _Desk:
 
 PRICE_PASSED = "the price is outside what others ask; a person let it through"
 FIGURES_PASSED = "its figures contradict each other; a person let it through"
-
-
-def _chips(offer: OfferRecord) -> set[str]:
-    said = (str(fact.value) for fact in offer.facts if fact.attribute == "gpu" and fact.value)
-    return {chip_of(slug) for slug in (*said, *offer.gpu_candidates)}
 
 
 def _check_memory(listing: Listing) -> None:

@@ -4,8 +4,8 @@ The bands are wide: they catch a price per node read as per GPU, cents read as d
 read as an hour. Lowest seen and highest asked in `catalog/data` in 2025 and 2026, with a margin.
 """
 
-from collections.abc import Iterable
 from decimal import Decimal
+from functools import cache
 
 WIDEST = (Decimal("0.01"), Decimal(200))
 # US$ an hour, of one whole GPU.
@@ -25,14 +25,13 @@ OTHERS = (Decimal("0.01"), Decimal(12))  # cards of the desktop and older ones
 
 
 def outside_band(
-    per_hour: Decimal, currency: str | None, chips: Iterable[str], gpu_count: Decimal | None
+    per_hour: Decimal, currency: str | None, chips: frozenset[str], gpu_count: Decimal | None
 ) -> str | None:
     """Gate: the price of one GPU is within its band; else why not, in a sentence.
 
     Where only the native amount is known (in `currency`, not US$), or not how many GPUs it buys,
     the widest band holds, a hundred times as wide for currencies of small units.
     """
-    chips = sorted(chips)
     low, high = _band(chips)
     if gpu_count is None:
         low, high, gpu_count = WIDEST[0], WIDEST[1] * 8, Decimal(1)
@@ -41,13 +40,14 @@ def outside_band(
     price = per_hour / gpu_count
     if low <= price <= high:
         return None
-    kind = " or ".join(chip.upper() for chip in chips) or "GPU"
+    kind = " or ".join(chip.upper() for chip in sorted(chips)) or "GPU"
     unit, compared = currency or "US$", "below" if price < low else "above"
     usual = f"{unit} {low:f} to {high:f}"
     return f"held: {unit} {price:.4f} an hour for one {kind} is {compared} all prices seen, {usual}"
 
 
-def _band(chips: list[str]) -> tuple[Decimal, Decimal]:
+@cache
+def _band(chips: frozenset[str]) -> tuple[Decimal, Decimal]:
     if not chips:
         return WIDEST
     bands = [_BY_CHIP.get(chip, OTHERS) for chip in chips]
