@@ -13,9 +13,22 @@ from drf_spectacular.utils import (
 from rest_framework.serializers import CharField, IntegerField, Serializer
 
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
+from catalog.facts import gpus
 from catalog.filters import FACETS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
+from catalog.models import Provider
 from catalog.offers import MONEY, NUMBERS
-from catalog.query import CONTINENTS, LARGEST_PAGE, number, truth
+from catalog.query import (
+    CONTINENTS,
+    LARGEST_PAGE,
+    NUMBER,
+    SLUG,
+    country,
+    gpu,
+    moment,
+    number,
+    slug,
+    truth,
+)
 from catalog.records import OFFER_KEYS, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Json = dict[str, Any]
@@ -118,15 +131,24 @@ def _filter(wanted: Filter) -> OpenApiParameter:
     )
 
 
+_OF_READERS: dict[Callable[[str], object], Json] = {
+    number: {"type": "string", "pattern": f"^({NUMBER.pattern})$"},
+    truth: {"type": "boolean"},
+    gpu: {"type": "string", "enum": sorted(gpus())},
+    slug: {"type": "string", "pattern": f"^({SLUG.pattern})$".replace(r"\w", "A-Za-z0-9_")},
+    country: {"type": "string", "pattern": "^[A-Z]{2}$"},
+    moment: {
+        "type": "string",
+        "anyOf": [{"format": "date"}, {"format": "date-time"}],
+    },
+}
+
+
 def kind_of(read: Callable[[str], object]) -> Json:
     """The schema of a parameter's text, by its reader."""
     if choices := getattr(read, "choices", None):
-        return {"type": "string", "enum": list(choices)}
-    kinds: dict[Callable[[str], object], Json] = {
-        number: {"type": "number", "minimum": 0, "maximum": 999_999_999},
-        truth: {"type": "boolean"},
-    }
-    return kinds.get(read, {"type": "string"})
+        return _one_of(choices)
+    return _OF_READERS.get(read, _WORDS)
 
 
 def parameter(
@@ -165,7 +187,7 @@ _CONTROLS = (
     parameter("rows", _one_of(Rows), "One row per type, with its lowest region, or every region"),
     *form(OFFER_KEYS, SORTABLE),
     parameter("facets", _one_of(sorted(FACETS)), "Count values", many=True),
-    parameter("as_of", _WORDS, "Prices as of a day or an ISO time"),
+    parameter("as_of", kind_of(moment), "Prices as of a day or an ISO time"),
     parameter("currency", _one_of(["USD"]), "Of the prices"),
 )  # fmt: skip
 
@@ -238,16 +260,15 @@ FABRICS: Json = {
     "operation_id": "fabrics",
     "parameters": [
         parameter("provider", _WORDS, "Provider: any of", many=True),
-        parameter("gpu", _WORDS, "GPU: any of", many=True),
-        parameter("gpus_min", {"type": "integer", "minimum": 1}, "GPUs on one fabric", example=64),
-        parameter("fabric_gbits_per_s_per_gpu_min", {"type": "number"}, "Gb/s per GPU, one way"),
-        parameter("technology", {"type": "string", "enum": [str(k) for k in FabricKind]},
-                   "Fabric: any of", many=True),
+        parameter("gpu", kind_of(gpu), "GPU: any of", many=True),
+        parameter("gpus_min", {"type": "integer", "minimum": 1, "maximum": 9_999_999},
+                  "GPUs on one fabric", example=64),
+        parameter("fabric_gbits_per_s_per_gpu_min", kind_of(number), "Gb/s per GPU, one way"),
+        parameter("technology", _one_of(FabricKind), "Fabric: any of", many=True),
         parameter("infiniband", {"type": "boolean"}, "InfiniBand, or anything else"),
-        parameter("region", _WORDS, "A type of it is on offer there", many=True),
-        parameter("country", _WORDS, "The same, by country", many=True),
-        parameter("continent", {"type": "string", "enum": list(CONTINENTS)},
-                   "The same, by continent", many=True),
+        parameter("region", kind_of(slug), "A type of it is on offer there", many=True),
+        parameter("country", kind_of(country), "The same, by country", many=True),
+        parameter("continent", _one_of(CONTINENTS), "The same, by continent", many=True),
         parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
                    "Let fabrics through of which this is unknown; each row names it", many=True),
         parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
@@ -287,6 +308,7 @@ def plain_door(name: str, says: str) -> Json:
 ESTIMATE_REQUEST: Json = {
     "type": "object",
     "required": ["workload"],
+    "not": {"required": ["gpus", "nodes"]},
     "properties": {
         "workload": {"oneOf": [{"type": "string"}, {"type": "object"}]},
         "gpus": {"type": "integer", "minimum": 1},
@@ -313,3 +335,20 @@ ESTIMATES: Json = {
         )
     ],
 }
+
+
+def finished(result: Json, **_: Any) -> Json:
+    """What holds for every door, and what only the catalog knows: drf-spectacular's last step."""
+    providers = sorted(Provider.objects.values_list("slug", flat=True))
+    for path in result["paths"].values():
+        for said in path.values():
+            for each in said.get("parameters", ()):
+                if each["in"] == "query":
+                    each["allowEmptyValue"] = True  # an empty parameter is an absent one
+                if each["name"] == "provider":
+                    one = each["schema"].get("items", each["schema"])
+                    one["enum"] = providers
+    for name, component in result["components"]["schemas"].items():
+        if not name.endswith("Page"):
+            component.pop("required", None)  # `fields` chooses which keys a row has
+    return result
