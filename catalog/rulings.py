@@ -53,7 +53,10 @@ def accept(rows: Iterable[QuarantinedRow], who: str) -> list[Errand]:
                 f"({row.reason}). Reject it, or replay its list once the code understands it."
             )
     _rule(rows, Verdict.ACCEPTED, who)
-    return [ask(run, ErrandKind.REPLAY, who) for run in newest_lists(_providers(rows))]
+    lists = {(row.run.provider_id, row.run.part) for row in rows}
+    newest = newest_lists(provider for provider, _ in lists)
+    asked = [run for run in newest if (run.provider_id, run.part) in lists]
+    return [ask(run, ErrandKind.REPLAY, who) for run in asked]
 
 
 @transaction.atomic
@@ -86,10 +89,6 @@ def _rule(rows: list[QuarantinedRow], verdict: Verdict, who: str) -> None:
     for row in rows:
         # %r: neither a name nor a provider's words can begin a line of their own
         audit.info("%r %s %r of %s: %r", who, verdict, row.where, row.run.provider_id, row.reason)
-
-
-def _providers(rows: Iterable[QuarantinedRow]) -> set[str]:
-    return {row.run.provider_id for row in rows}
 
 
 def accepted(provider: str) -> frozenset[str]:
@@ -134,14 +133,11 @@ def teach(kind: AliasKind, provider: str | None, words: str, target: str, who: s
         defaults={"target": target, "taught_by": who, "taught_at": Now()},
     )
     audit.info("%r taught %s: the %s %r is %r", who, provider or "all", kind, words, target)
-    touched = {provider} if provider else _providers(_unknown(words))
-    for run in newest_lists(touched):
+    unknown = QuarantinedRow.objects.open().filter(about__iexact=words)
+    said_by = [provider] if provider else unknown.values_list("run__provider", flat=True)
+    for run in newest_lists(said_by):
         ask(run, ErrandKind.REPLAY, who)
     return alias
-
-
-def _unknown(words: str) -> Iterable[QuarantinedRow]:
-    return QuarantinedRow.objects.open().filter(about__iexact=words).select_related("run")
 
 
 def aliases(kind: AliasKind, provider: str) -> Mapping[tuple[str, str], str]:
@@ -157,15 +153,18 @@ READ = (RunState.PUBLISHED, RunState.UNCHANGED)
 
 
 def newest_lists(providers: Iterable[str], states: Iterable[RunState] = READ) -> list[ScrapeRun]:
-    """The newest run of each provider in one of these states whose payload is there whole."""
+    """The newest run of each list in one of these states whose payload is there whole.
+
+    A provider has one list, or one for each part of it.
+    """
     read = ScrapeRun.objects.filter(
         provider__in=set(providers),
         state__in=list(states),
         collected_at__isnull=False,
         documents__isnull=False,
     )
-    order = ("provider", "-collected_at", "-started_at")
-    return list(read.order_by(*order).distinct("provider"))
+    order = ("provider", "part", "-collected_at", "-started_at")
+    return list(read.order_by(*order).distinct("provider", "part"))
 
 
 @transaction.atomic

@@ -190,10 +190,10 @@ def replay(run: ScrapeRun, say: Say = _quiet) -> Summary:
     return summary_of(again, began)
 
 
-def to_replay(slug: str) -> ScrapeRun | None:
-    """The newest list of a provider that was read, or that a fault kept from being read."""
+def to_replay(*slugs: str) -> list[ScrapeRun]:
+    """The newest lists of providers that were read, or that a fault kept from being read."""
     states = [RunState.PUBLISHED, RunState.UNCHANGED, RunState.FAILED]
-    return next(iter(rulings.newest_lists([slug], states)), None)
+    return rulings.newest_lists(slugs, states)
 
 
 def _said_time(run: ScrapeRun) -> datetime | None:

@@ -123,9 +123,9 @@ class QuarantineQuerySet(models.QuerySet["QuarantinedRow"]):
     """Rows that were not accepted."""
 
     def open(self) -> "QuarantineQuerySet":
-        """What still asks for a person: in the newest list of its provider, and never ruled on."""
-        read = ("published", "unchanged", "held")
-        runs = ScrapeRun.objects.filter(provider=OuterRef("run__provider"), state__in=read)
+        """What still asks for a person: in the newest list that was read, and never ruled on."""
+        same = {name: OuterRef(f"run__{name}") for name in ("provider", "part")}
+        runs = ScrapeRun.objects.filter(**same, state__in=("published", "unchanged", "held"))
         newest = runs.exclude(collected_at=None).order_by("-collected_at", "-started_at")
         rulings = apps.get_model("catalog", "Ruling").objects.filter(
             provider=OuterRef("run__provider"), key=OuterRef("key")

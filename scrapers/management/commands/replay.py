@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -53,7 +52,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def _runs(what: str | None) -> Iterator[ScrapeRun]:
+def _runs(what: str | None) -> list[ScrapeRun]:
     """The runs that a word names.
 
     Raises
@@ -62,17 +61,14 @@ def _runs(what: str | None) -> Iterator[ScrapeRun]:
         It names none.
     """
     if what is None:
-        yield from (run for slug in PROVIDERS if (run := runs.to_replay(slug)) is not None)
-        return
-    named = None
-    with suppress(ValueError):
-        named = ScrapeRun.objects.filter(pk=UUID(what)).first()
+        return runs.to_replay(*PROVIDERS)
     if what in PROVIDERS:
-        named = runs.to_replay(what)
-        if named is None:
-            raise CommandError(f"No list of {what} is kept.")
-    if named is None:
-        known = ", ".join(PROVIDERS)
-        message = f"{what[:60]!r} is neither a run nor a provider; there are {known}."
-        raise CommandError(message, returncode=BAD)
-    yield named
+        if found := runs.to_replay(what):
+            return found
+        raise CommandError(f"No list of {what} is kept.")
+    with suppress(ValueError):
+        if found := list(ScrapeRun.objects.filter(pk=UUID(what))):
+            return found
+    known = ", ".join(PROVIDERS)
+    message = f"{what[:60]!r} is neither a run nor a provider; there are {known}."
+    raise CommandError(message, returncode=BAD)
