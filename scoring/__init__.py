@@ -6,6 +6,7 @@ Read it in this order; each module uses only those above it.
     fields        reading a mapping from outside; the one exception of the package
     constants     the calibrated constants of constants.toml, typed
     gpus          a GPU: memory and peaks (gpus.toml)
+    cluster_facts  what is said of a cluster, checked; what stands in for the unknown
     hardware      a cluster: nodes, domains, fabric (clusters.toml); unknown facts and their reach
     algorithms    what moving bytes costs: base + steps·hop + x + √(ramp·steps·x)
     curves        measured times of collectives (curves.toml), and how they draw the formulas

@@ -17,6 +17,7 @@ NCCL, src/graph/tuning.cc: latencies, and which algorithm is legal where (read 2
 nccl-tests, doc/PERFORMANCE.md: the definition of bus bandwidth.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -50,13 +51,16 @@ class Group:
     """Ranks that communicate, and how the links of a cluster divide them. All broadcast.
 
     ranks ≥ 1; fast: of them in one scale-up domain; near: reached without the fabric; domains: how
-    many islands the fabric joins.
+    many islands the fabric joins; sites: over how many data centres they lie, and beside: how many
+    such groups lie side by side and share the link between these.
     """
 
     ranks: Value
     fast: Value
     near: Value
     domains: Value
+    sites: Value = 1.0
+    beside: Value = 1.0
 
 
 def group(cluster: Cluster, ranks: Value, stride: Value = 1.0, *, alone: bool = False) -> Group:
@@ -69,7 +73,11 @@ def group(cluster: Cluster, ranks: Value, stride: Value = 1.0, *, alone: bool = 
     ranks = maximum(ranks, 1.0)
     fast = _whole_share(cluster.domain_gpus, ranks, stride, alone=alone)
     near = _whole_share(cluster.near_gpus, ranks, stride, alone=alone)
-    return Group(ranks, fast, near, ceil(ranks / near - 1e-9))
+    domains = ceil(ranks / near - 1e-9)
+    if cluster.site_gpus is None:
+        return Group(ranks, fast, near, domains)
+    sites = minimum(ceil(ranks * stride / cluster.site_gpus - 1e-9), ranks)
+    return Group(ranks, fast, near, domains, sites, stride)
 
 
 def _whole_share(island: int, ranks: Value, stride: Value, *, alone: bool) -> Value:
@@ -115,6 +123,16 @@ def pcie_rate(cluster: Cluster, near: Value, fast: Value) -> Value:
     )
 
 
+def nic_rate(cluster: Cluster, g: Group) -> Value:
+    """One rank's share of the NICs: falls as flows meet in a network of several tiers. [B/s]
+
+    B · (1 − loss)^log₂(M / tier) beyond the nodes that one tier of switches joins.
+    """
+    loss = NETWORK.spread_loss if cluster.spreads else NETWORK.hash_loss
+    beyond = maximum(g.domains / NETWORK.tier_nodes, 1.0)
+    return max(cluster.nic_effective_bytes_per_s, 1.0) * beyond ** math.log2(1.0 - loss)
+
+
 def ring_rate(cluster: Cluster, g: Group) -> Value:
     """Bus bandwidth of a flat ring: the slowest link on it sets the pace. [B/s]
 
@@ -129,8 +147,8 @@ def ring_rate(cluster: Cluster, g: Group) -> Value:
         rate = where(g.fast > 1, rate, NEVER)
     if cluster.near_gpus > cluster.domain_gpus:
         rate = minimum(rate, where(g.near > g.fast, pcie_rate(cluster, g.near, g.fast), NEVER))
-    nic = g.near * cluster.nic_effective_bytes_per_s
-    return minimum(rate, where(g.domains > 1, maximum(nic, 1.0), NEVER))
+    nic = g.near * nic_rate(cluster, g)
+    return minimum(rate, where(g.domains > 1, nic, NEVER))
 
 
 def _inner_link(cluster: Cluster) -> tuple[float, float, float]:
@@ -196,7 +214,7 @@ def tree_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
 def _over_the_fabric(cluster: Cluster, size: Value, g: Group) -> Value:
     """A tree's bytes on the NICs of one node: size/near each, twice beyond two nodes. [s]"""
     sends = where(g.domains > 2, 2.0, 1.0)
-    over = sends * size / g.near / max(cluster.nic_effective_bytes_per_s, 1.0)
+    over = sends * size / g.near / nic_rate(cluster, g)
     return where(g.domains > 1, over, 0.0)
 
 
@@ -257,7 +275,7 @@ def sharp_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
         return NEVER
     inner_rate = maximum(nvls_rate(cluster, g.fast) * NETWORK.sharp_efficiency, 1.0)
     inner = 2.0 * (g.fast - 1) / g.fast * size / inner_rate
-    outer = size / g.near / max(cluster.nic_effective_bytes_per_s, 1.0)
+    outer = size / g.near / nic_rate(cluster, g)
     base, hop, ramp = _inner_link(cluster)
     latency = base + 2.0 * (g.fast - 1) * hop + 2.0 * cluster.hop_s
     x = maximum(inner, outer)
@@ -305,7 +323,7 @@ def two_level_all_to_all(
     t = base + floor + max(size·(near−1)/n / inner, size·(n−near)/n · outer_share / nic) + ramp.
     outer_share < 1 where copies for one node cross the fabric once, as in expert dispatch.
     """
-    nic = max(cluster.nic_effective_bytes_per_s, 1.0)
+    nic = nic_rate(cluster, g)
     inside = Group(g.near, g.fast, g.near, 1.0)
     inner_rate = NETWORK.all_to_all_efficiency * ring_rate(cluster, inside)
     inner = (g.near - 1) / g.ranks * size / inner_rate
@@ -326,7 +344,7 @@ def expert_exchange(cluster: Cluster, tokens: Value, hidden: Value, topk: Value,
     `hidden` are of one rank; each way takes a floor and the slower of the two levels, where inside
     a node the SMs that copy may be slower than the links.
     """
-    nic = max(cluster.nic_effective_bytes_per_s, 1.0)
+    nic = nic_rate(cluster, g)
     inside = Group(g.near, g.fast, g.near, 1.0)
     links = NETWORK.all_to_all_efficiency * ring_rate(cluster, inside)
     inner_rate = minimum(links, NETWORK.expert_copy_gbytes_per_s * GIGA)
@@ -350,7 +368,7 @@ def chain_broadcast(cluster: Cluster, size: Value, g: Group) -> Value:
 
 def one_send(cluster: Cluster, size: Value, g: Group) -> Value:
     """One rank sends its buffer to the farthest of its group. [s]"""
-    nic = max(cluster.nic_effective_bytes_per_s, 1.0)
+    nic = nic_rate(cluster, g)
     link = NETWORK.send_recv_efficiency * max(cluster.pair_bytes_per_s, 1.0)
     rate = where(g.near > g.fast, pcie_rate(cluster, 2.0 * g.fast, g.fast), link)
     rate = where(g.domains > 1, minimum(where(g.fast > 1, link, nic), nic), rate)

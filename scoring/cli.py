@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from scoring.answers import DoesNotFit, Estimate
-from scoring.collectives import ALGORITHMS, KINDS, NEVER, bus_bytes_per_s, group
+from scoring.collectives import KINDS, bus_bytes_per_s, group, legal_times
+from scoring.curves import correction
 from scoring.estimate import estimate, find_layouts, layouts_considered
 from scoring.estimate import search as search_layouts
 from scoring.fields import FieldError, Fields, read_file
@@ -246,9 +247,10 @@ def _collective(options: argparse.Namespace) -> int:
     size = Fields({"bytes": _required(options.bytes, "bytes")}).number("bytes", 0, 1e18) or 0.0
     if cluster.fabric == "none" and ranks > cluster.near_gpus:
         raise FieldError("ranks", f"no fabric joins more than {cluster.near_gpus} GPUs.")
+    if cluster.max_gpus is not None and ranks > cluster.max_gpus:
+        raise FieldError("ranks", f"at most {cluster.max_gpus} GPUs can be had on one fabric.")
     g = group(cluster, float(ranks), alone=True)
-    times = {name: float(cost(cluster, size, g)) for name, cost in ALGORITHMS[kind].items()}
-    legal = {name: took for name, took in times.items() if took < NEVER}
+    legal = legal_times(cluster, kind, size, g)
     algorithm = min(legal, key=lambda name: legal[name]) if ranks > 1 else "none"
     took = legal[algorithm] if ranks > 1 else 0.0
     answer = {
@@ -260,6 +262,7 @@ def _collective(options: argparse.Namespace) -> int:
         "time_s": took,
         "bus_gbytes_per_s": bus_bytes_per_s(kind, size, ranks, took) / GIGA,
         "algorithms": legal if ranks > 1 else {},
+        "measured_curve": float(correction(cluster, kind, size, g)) != 1.0,
         "assumptions": list(cluster.assumptions),
         "warnings": list(cluster.warnings),
     }

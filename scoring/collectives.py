@@ -16,7 +16,7 @@ from scoring.algorithms import (
 )
 from scoring.curves import correction
 from scoring.hardware import Cluster
-from scoring.units import Value, where
+from scoring.units import Value, maximum, where
 
 __all__ = [
     "ALGORITHMS",
@@ -48,14 +48,34 @@ def collective_time(cluster: Cluster, kind: str, size: Value, g: Group) -> Value
         The ranks, from `group(cluster, ranks, stride)`. Broadcasts with `size`.
     """
     time = formula_time(cluster, kind, size, g) * correction(cluster, kind, size, g)
+    if cluster.site_gpus is not None:
+        time = over_sites(cluster, kind, size, g, time)
     return where(g.ranks > 1, time, 0.0)
+
+
+def over_sites(cluster: Cluster, kind: str, size: Value, g: Group, time: Value) -> Value:
+    """The time of a collective that takes `time` in one data centre, over those of its group. [s]
+
+    The slower of what it takes inside and of what all groups side by side send over the link, and
+    half a round trip for each site that a message passes on its way. An all-reduce sends its buffer
+    both ways around the sites; an all-to-all what each half has for the other.
+    """
+    hops = g.sites - 1
+    passes = 2.0 if kind in ("all_reduce", "custom_all_reduce") else 1.0
+    sent = passes * size
+    if kind == "all_to_all":
+        sent = size * g.ranks * hops / g.sites**2
+    link = sent * g.beside / max(cluster.site_bytes_per_s, 1.0)
+    crossing = passes * hops * cluster.site_round_trip_s / 2
+    return where(g.sites > 1, maximum(time, link) + crossing, time)
 
 
 def legal_times(cluster: Cluster, kind: str, size: float, g: Group) -> dict[str, float]:
     """The time of each algorithm that is legal for one size and one group. [s]"""
     drawn = float(correction(cluster, kind, size, g))
     times = {name: float(cost(cluster, size, g)) for name, cost in ALGORITHMS[kind].items()}
-    return {name: drawn * time for name, time in times.items() if time < NEVER}
+    legal = {name: drawn * time for name, time in times.items() if time < NEVER}
+    return {name: float(over_sites(cluster, kind, size, g, time)) for name, time in legal.items()}
 
 
 def fastest_algorithm(cluster: Cluster, kind: str, size: float, g: Group) -> str:

@@ -47,6 +47,7 @@ class Kernels:
     memory_efficiency: float
     optimizer_memory_efficiency: float
     launch_us: float
+    power_exponent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,9 @@ class FabricConstants:
 class Network:
     """What no single link says: host bounces, sockets, all-to-all, SHARP."""
 
+    tier_nodes: float
+    spread_loss: float
+    hash_loss: float
     host_bounce_us: float
     host_bounce_efficiency: float
     socket_node_gbytes_per_s: float

@@ -5,11 +5,11 @@ table of constants.toml that was measured on the GPU or on its nearest kin.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Any
 
-from scoring.constants import KERNEL_FAMILIES, MEMORY, KernelFamily, data_file
+from scoring.constants import KERNEL_FAMILIES, KERNELS, MEMORY, KernelFamily, data_file
 from scoring.fields import FieldError, Fields
 from scoring.units import GIB, GIGA, TERA
 
@@ -33,6 +33,12 @@ class Gpu:
     scale_up_bytes_per_s: float
     pair_bytes_per_s: float
     domain_gpus: int
+    tdp_watts: float | None  # None where nobody says
+
+    @property
+    def is_superchip(self) -> bool:
+        """True where the GPU hangs on its CPU over NVLink, not PCIe: the form in its slug."""
+        return "-superchip-" in self.slug
 
     def precision(self, wanted: str) -> str:
         """The wanted precision, or the next wider one that this GPU computes in.
@@ -67,6 +73,28 @@ def gpu(slug: str) -> Gpu:
     return gpus()[checked]
 
 
+@lru_cache(maxsize=256)
+def capped(part: Gpu, watts: float) -> Gpu:
+    """The GPU held to less power than it is sold with; memory keeps its clock.
+
+    Near the top of the curve power grows as the clock to the 2.5: an H100 at 500 of its 700 W
+    sustains .87 of its rate, within the 5 to 15 % that caps cost.
+
+    Raises
+    ------
+    FieldError
+        For `gpu_power_watts`, when it exceeds what the GPU is built for, or that is not known.
+    """
+    if part.tdp_watts is None:
+        raise FieldError("gpu_power_watts", f"the rated power of {part.slug} is not known.")
+    if watts > part.tdp_watts:
+        raise FieldError(
+            "gpu_power_watts", f"exceeds the {part.tdp_watts:g} W that {part.slug} is built for."
+        )
+    share = (watts / part.tdp_watts) ** (1 / KERNELS.power_exponent)
+    return replace(part, flop_per_s={name: rate * share for name, rate in part.flop_per_s.items()})
+
+
 def _gpu(slug: str, table: Mapping[str, Any]) -> Gpu:
     usable = MEMORY.hbm_usable if table["memory_kind"] == "hbm" else MEMORY.gddr_usable
     total = table.get("scale_up_gbytes_per_s", 0.0) * GIGA
@@ -84,4 +112,5 @@ def _gpu(slug: str, table: Mapping[str, Any]) -> Gpu:
         scale_up_bytes_per_s=total,
         pair_bytes_per_s=table.get("scale_up_pair_gbytes_per_s", 0.0) * GIGA,
         domain_gpus=table.get("scale_up_domain_gpus", 1),
+        tdp_watts=table.get("tdp_watts"),
     )

@@ -54,7 +54,7 @@ class Question:
 
 def host_launch_s(cluster: Cluster) -> float:
     """What the host takes to launch one operation: older hosts and Grace take twice as long. [s]"""
-    slow = cluster.gpu.pcie_generation < 5 or "-superchip-" in cluster.gpu.slug
+    slow = cluster.gpu.pcie_generation < 5 or cluster.gpu.is_superchip
     return (NETWORK.slow_host_launch_us if slow else NETWORK.host_launch_us) * MICRO
 
 

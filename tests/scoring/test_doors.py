@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from scoring import Cluster, DoesNotFit, FieldError, Job, Layout, best, cluster, job
 from scoring.cli import main
+from scoring.cluster_facts import FABRIC_NAMES, SCALE_UPS
 from scoring.estimate import estimate, rank, search
-from scoring.hardware import FABRIC_NAMES, SCALE_UPS, cluster_fields, clusters
+from scoring.hardware import cluster_fields, clusters
 from scoring.layout import LAYOUT_FIELDS
 from scoring.validation import validate
 from scoring.workload import job_fields, jobs

@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from scoring import Cluster, FieldError, cluster, clusters, gpu
+from scoring import Cluster, FieldError, best, cluster, cluster_fields, clusters, gpu, job
+from scoring.algorithms import nic_rate
+from scoring.collectives import collective_time, group
 from scoring.gpus import gpus
 
 H100 = {
@@ -127,3 +129,134 @@ def test_bad_input_names_its_field(field, value):
 def test_an_unknown_field_is_told_the_near_one():
     with pytest.raises(FieldError, match="did you mean gpu_count"):
         Cluster.from_fields({**H100, "gpu_cuont": 8})
+
+
+# ------------------------------------------------------------------ each fact reaches an estimate
+
+
+def times(changed, ranks=64, kind="all_reduce"):
+    """Seconds of a short and of a long collective on an H100 node with some fields changed."""
+    where = Cluster.from_fields({**H100, **changed})
+    g = group(where, float(ranks))
+    return [float(collective_time(where, kind, size, g)) for size in (1e4, 1e9)]
+
+
+def test_a_power_cap_slows_products_by_5_to_15_percent_and_memory_not_at_all():
+    capped = Cluster.from_fields({**H100, "gpu_power_watts": 500})
+    whole = Cluster.from_fields(H100)
+    assert capped.gpu.flop_per_s["bf16"] / whole.gpu.flop_per_s["bf16"] == pytest.approx(
+        0.874, 0.01
+    )
+    assert capped.gpu.memory_bytes_per_s == whole.gpu.memory_bytes_per_s
+    slow, fast = (best(c, job("llama3-8b-pretrain"), 8).step_time_s for c in (capped, whole))
+    assert 1.05 < slow / fast < 1.15
+
+
+@pytest.mark.parametrize(("slug", "watts"), [("h100-sxm5-80gb", 1000), ("v100-pcie-16gb", 200)])
+def test_a_power_cap_above_the_rating_or_without_one_is_refused(slug, watts):
+    with pytest.raises(FieldError, match=r"^gpu_power_watts: "):
+        Cluster.from_fields({"gpu": slug, "gpu_power_watts": watts})
+
+
+def test_a_nic_is_no_faster_than_the_pcie_lanes_of_its_gpu():
+    old, new = (Cluster.from_fields({**H100, "pcie_generation": g}) for g in (4, 5))
+    assert old.nic_effective_bytes_per_s == 27.5e9
+    assert new.nic_effective_bytes_per_s == 0.96 * 50e9
+    # a superchip's NICs hang on its CPU: 800 Gbit/s reach it, 96 GB/s measured (NVIDIA/nccl#1579)
+    gh200 = Cluster.from_fields(
+        {
+            "gpu": "gh200-superchip-96gb",
+            "fabric": "infiniband",
+            "fabric_nics": 4,
+            "fabric_gbits_per_s_per_nic": 200,
+            "gpudirect": "yes",
+        }
+    )
+    assert gh200.nic_effective_bytes_per_s == pytest.approx(96e9, rel=0.01)
+
+
+def test_fewer_nics_are_shared_by_the_gpus_of_a_node():
+    full, half = (Cluster.from_fields({**H100, "fabric_nics": n}) for n in (8, 4))
+    assert half.nic_effective_bytes_per_s == full.nic_effective_bytes_per_s / 2
+    assert times({"fabric_nics": 4})[1] > 1.9 * times({})[1]
+
+
+def test_peer_to_peer_over_pcie_is_worth_a_factor_on_four_cards():
+    fields = {"gpu": "l40s-pcie-48gb", "gpu_count": 8, "scale_up": "pcie", "fabric": "none"}
+    on, off = (Cluster.from_fields({**fields, "pcie_p2p": word}) for word in ("yes", "no"))
+    g = group(on, 4.0)
+    assert collective_time(off, "all_reduce", 1e8, g) > 2 * collective_time(
+        on, "all_reduce", 1e8, g
+    )
+
+
+def test_a_bounce_through_the_host_costs_rate_and_latency():
+    direct, bounced = times({}), times({"gpudirect": "no"})
+    assert bounced[0] > direct[0] + 15e-6
+    assert bounced[1] == pytest.approx(direct[1] / 0.83, rel=0.02)
+
+
+def test_each_fabric_has_its_floor():
+    floors = {
+        fabric: times({"fabric": fabric}, ranks=16)[0]
+        for fabric in ("infiniband", "roce", "omni_path", "efa", "gpudirect_tcpx", "ethernet")
+    }
+    assert list(floors.values()) == sorted(floors.values())
+    assert 55e-6 < floors["efa"] < 110e-6  # 65 to 95 us on two p5, AWS nccl-tests README
+    assert floors["ethernet"] > 3 * floors["infiniband"]
+
+
+def test_oversubscription_divides_the_rate_and_leaves_the_floor():
+    one, two = times({}), times({"oversubscription": 2})
+    assert two[0] < 1.01 * one[0]
+    assert two[1] > 1.8 * one[1]
+
+
+def test_hashed_flows_meet_in_a_network_of_many_tiers():
+    def rate(changed, ranks):
+        where = Cluster.from_fields({**H100, **changed})
+        return nic_rate(where, group(where, float(ranks))) / where.nic_bytes_per_s
+
+    roce = {"fabric": "roce"}
+    assert rate(roce, 256) == 0.9
+    assert rate(roce, 10_240) == pytest.approx(0.72, abs=0.02)
+    for spread in ({"adaptive_routing": "yes"}, {"rail_optimised": "yes"}):
+        assert rate({**roce, **spread}, 10_240) > 0.84
+    assert rate({}, 10_240) > 0.9
+
+
+SITES = {"site_gpus": 512, "site_link_gbits_per_s": 800, "site_round_trip_ms": 10}
+
+
+def test_a_link_between_data_centres_sets_the_pace_of_what_crosses_it():
+    assert times(SITES, ranks=512) == times({}, ranks=512)
+    inside, across = times({}, ranks=1024), times(SITES, ranks=1024)
+    assert across[0] == pytest.approx(inside[0] + 10e-3, rel=0.01)  # there and back once each way
+    assert across[1] == pytest.approx(2e9 / 100e9 + 10e-3, rel=0.01)
+    one, two = (
+        best(Cluster.from_fields({**H100, **more}), job("gpt3-175b-pretrain"), 1024)
+        for more in ({}, SITES)
+    )
+    assert two.step_time_s > 1.05 * one.step_time_s
+
+
+def test_groups_side_by_side_share_the_link_between_data_centres():
+    where = Cluster.from_fields({**H100, **SITES})
+    alone, beside = (
+        collective_time(where, "all_gather", 1e9, group(where, 1024.0 / n, n)) for n in (1.0, 8.0)
+    )
+    assert beside - 5e-3 == pytest.approx(8 * (alone - 5e-3), rel=0.01)
+
+
+@pytest.mark.parametrize("missing", SITES)
+def test_half_a_link_between_data_centres_is_refused(missing):
+    with pytest.raises(FieldError, match=r"^site_"):
+        Cluster.from_fields({**H100, **SITES, missing: None})
+
+
+def test_part_of_a_rack_that_a_provider_guarantees_is_the_domain():
+    rack = Cluster.from_fields(
+        {**cluster_fields("gb200-nvl72"), "scale_up_domain_guaranteed_gpus": 36}
+    )
+    assert rack.domain_gpus == 36
+    assert group(rack, 72.0).domains == 2.0
