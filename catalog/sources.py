@@ -60,7 +60,13 @@ def sources() -> list[Source]:
             listed.get(p.slug, {}),
             types.get(p.slug, {}),
             runs.get(p.slug),
-            _state(p, runs.get(p.slug), leases.get(p.slug), through.get(p.slug, ())),
+            _state(
+                p,
+                runs.get(p.slug),
+                leases.get(p.slug),
+                through.get(p.slug, ()),
+                bundled=p.slug in offers,
+            ),
             leases.get(p.slug),
         )
         for p in Provider.objects.select_related("published_run").order_by("title")
@@ -102,7 +108,12 @@ def _source(
 
 
 def _state(
-    provider: Provider, run: ScrapeRun | None, lease: Lease | None, through: Sequence[str]
+    provider: Provider,
+    run: ScrapeRun | None,
+    lease: Lease | None,
+    through: Sequence[str],
+    *,
+    bundled: bool,
 ) -> State:
     day = {"day": run.started_at.date().isoformat()} if run else {}
     if run and run.state == RunState.SKIPPED:
@@ -113,25 +124,27 @@ def _state(
     if run and run.state == RunState.HELD:
         return State(gettext("held: a person must look"), why=run.reason)
     if provider.fetched_live_at is None:
-        return _never_live(provider, through)
+        return _never_live(provider, through, bundled=bundled)
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
         return State(gettext("stale"), why=run.reason if run else "")
     return State(gettext("fresh"), good=True)
 
 
-def _never_live(provider: Provider, through: Sequence[str]) -> State:
+def _never_live(provider: Provider, through: Sequence[str], *, bundled: bool) -> State:
     """What its offers are known by instead."""
     if run := provider.published_run:
         read = run.collected_at or run.started_at
         return State(gettext("read from a file of %(day)s") % {"day": read.date().isoformat()})
     if through:
         return State(gettext("through %(names)s") % {"names": ", ".join(through)})
-    if not provider.has_scraper:
-        return State(gettext("never fetched live: bundled data"))
     if provider.credentials:
         names = ", ".join(provider.credentials)
         return State(gettext("never fetched live: needs %(names)s") % {"names": names})
-    return State(gettext("never fetched live"))
+    if provider.has_scraper:
+        return State(gettext("never fetched live"))
+    if bundled:
+        return State(gettext("never fetched live: bundled data"))
+    return State(gettext("nothing of it was read yet"))
 
 
 def _through() -> dict[str, list[str]]:

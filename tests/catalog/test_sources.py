@@ -80,6 +80,11 @@ def test_what_only_checks_a_direct_price_is_counted_apart() -> None:
     assert (source("acme").offers, source("acme").types) == (1, 1)
 
 
+def test_one_of_which_there_is_nothing_says_so() -> None:
+    known("acme")
+    assert told("acme") == ("nothing of it was read yet", False)
+
+
 def test_one_that_nobody_reads_is_bundled_data() -> None:
     scrape([offer()], live=False)
     Offer.objects.update(run=None)

@@ -15,6 +15,10 @@ from scrapers.sellers import seller
         ("massed_compute", "massedcompute"),
         ("runpod", "runpod"),
         ("oracle", "oci"),
+        ("cudocompute", "cudo"),
+        ("do", "digitalocean"),
+        ("crusoecloud", "crusoe"),
+        ("Akamai", "linode"),
     ],
 )
 def test_an_aggregators_word_is_our_slug(word, slug):
