@@ -31,6 +31,12 @@ HELPERS = (
     "outdated", "same_fabric", "oversubscription", "scale_up_domain_guaranteed_gpus",
     "frontend_burst_gbits_per_s", "rdma", "rail_optimised", "measured_pair_gbytes_per_s",
 )  # fmt: skip
+# Of the evidence of a type, what a row shows: the whole of it is the larger part of a page's cost.
+EVIDENCE = (
+    "scale_up", "scale_up_domain_gpus", "scale_up_gbytes_per_s", "fabric", "fabric_gbits_per_s",
+    "fabric_gbits_per_s_per_nic", "gpudirect_rdma",
+)  # fmt: skip
+_SHOWN = ", ".join(f"'{name}'" for name in EVIDENCE)
 # One row per type × tier × price model: what these name is one row.
 TYPE_KEY = "instance_type_id, via, tier, price_model"
 # By price: what is not published stands last, and what is too old to rank after all fresher.
@@ -91,7 +97,7 @@ def cheapest(query: OfferQuery) -> list[dict[str, Any]]:
 
 def _row(columns: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     row = dict(zip(columns, values, strict=False))
-    row["evidence"] = orjson.loads(row["evidence"])
+    row["evidence"] = orjson.loads(row["evidence"] or "{}")
     return row
 
 
@@ -168,6 +174,11 @@ def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tupl
 
 def _select(column: str) -> str:
     """How a column is read: money as the text of a decimal without trailing zeros."""
+    if column == "evidence":
+        return (
+            "(select jsonb_object_agg(key, value) from jsonb_each(evidence) "
+            f"where key in ({_SHOWN})) as evidence"
+        )
     return f"trim_scale({column})::text as {column}" if column in MONEY else column
 
 

@@ -4,12 +4,34 @@ Product names stay as they are in every language; all else goes through gettext.
 """
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, wraps
+from typing import TypeVar
 
+from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from catalog.records import Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
+
+Speak = TypeVar("Speak", bound=Callable[..., str])
+
+
+def once_a_language(speak: Speak) -> Speak:
+    """Remember what is said: a page says some 600 words, most of them in every row."""
+    said = lru_cache(maxsize=4096)(lambda _language, *words: speak(*words))
+
+    @wraps(speak)
+    def again(*words: object) -> str:
+        return said(translation.get_language(), *words)
+
+    return again  # type: ignore[return-value]
+
+
+@once_a_language
+def gettext(text: str) -> str:
+    """Django's own."""
+    return translation.gettext(text)
+
 
 WORDS: Mapping[str, Mapping[str, object]] = {
     "scale_up": {
@@ -182,22 +204,26 @@ SEVERAL_FORMS = {"a100", "h100", "v100", "p100", "a800", "v100s"}  # else "PCIe"
 CARDS = re.compile(r"(quadro)?rtx(pro|a)?(\d+)(ada)?")  # rtxpro6000, rtxa6000, rtx6000ada, rtx4090
 
 
+@once_a_language
 def word(field: str, value: object) -> str:
     """A value of a closed list as people write it; anything else as it stands."""
     words: Mapping[str, object] = WORDS.get(field, SUPPORT)
     return str(words.get(str(value), value))
 
 
+@once_a_language
 def title(attribute: str) -> str:
     """What an attribute is called."""
     return str(TITLES.get(attribute, attribute.replace("_", " ")))
 
 
+@once_a_language
 def filter_title(name: str) -> str:
     """What a filter is called."""
     return str(FILTERED.get(name, name))
 
 
+@once_a_language
 def basis(name: str | None) -> str:
     """How a value is known, as a word."""
     return str(BASIS[Basis(name)]) if name in list(Basis) else ""

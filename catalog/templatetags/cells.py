@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 
 from catalog import wording
 from catalog.templatetags.quantities import (
@@ -31,6 +31,7 @@ from catalog.templatetags.quantities import (
     since,
     unknown,
 )
+from catalog.wording import gettext
 
 register = template.Library()
 
