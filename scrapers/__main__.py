@@ -1,7 +1,9 @@
 """`python -m scrapers`: what a payload or a listing's text says, without a database.
 
     parse SLUG FILE           one document of the provider, or {"documents": [...], "context": {}}
-    parse --text SLUG TEXT    one listing as people paste it
+    parse --text SLUG TEXT    a listing as people paste it, or a table of them; `why` has a
+                              sentence a field: which piece of the text, or which rule
+    parse --text --explain SLUG TEXT    the same sentences alone, to read
     list                      every provider that is scraped
 
 One JSON object a line. Exit 0 if the input could be read at all, else 2 and one sentence.
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _command_line().parse_args(arguments)
     try:
         for line in _lines(asked):
-            print(json.dumps(line, ensure_ascii=True, default=str))
+            print(_explained(line) if asked.explain else json.dumps(line, default=str))
     except BrokenPipeError:
         sys.stderr.close()
     except (Unreadable, UnknownProvider, OSError) as problem:
@@ -42,11 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scrapers", description=__doc__)
+    parser.set_defaults(explain=False)
     commands = parser.add_subparsers(dest="command", required=True)
     parse = commands.add_parser("parse", help="what a payload or a text says, a line an offer")
     parse.add_argument("slug")
     parse.add_argument("file", nargs="?", help="a payload; - reads standard input")
     parse.add_argument("--text", action="store_true", help="FILE is the listing's own text")
+    parse.add_argument("--explain", action="store_true", help="with --text: the reasons, to read")
     commands.add_parser("list", help="every provider that is scraped")
     return parser
 
@@ -56,9 +60,26 @@ def _lines(asked: argparse.Namespace) -> Iterator[dict[str, object]]:
         return (_listed(provider) for provider in PROVIDERS.values())
     if asked.file is None:
         raise Unreadable("a FILE is needed, or --text and a text")
+    if asked.explain and not asked.text:
+        raise Unreadable("--explain goes with --text")
     if asked.text:
         return read_text(asked.slug, asked.file)
     return iter(_parsed(asked.slug, asked.file))
+
+
+def _explained(line: dict[str, object]) -> str:
+    """What was made of one listing, a sentence a field, in letters that any terminal shows."""
+    sentences = [*_sequence(line.get("why")), *(f"mind: {w}" for w in _sequence(line["warnings"]))]
+    text = "\n  ".join([f"{line['provider']} / {line['instance_type']}", *sentences])
+    return text.encode("ascii", "backslashreplace").decode("ascii") if not _unicode() else text
+
+
+def _sequence(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
 def _listed(provider: Provider) -> dict[str, object]:

@@ -171,7 +171,7 @@ def _bandwidth(found: re.Match[str], text: str) -> Bandwidth | None:
         rate *= _BINARY.get(scale, 1)
     return Bandwidth(
         links,
-        rate,
+        Decimal(f"{rate.normalize():f}"),
         up_to=bool(_UP_TO.search(before) or _AT_MOST.match(text, found.end())),
         bytes_written=in_bytes,
         bare=len(unit) == 1,

@@ -11,25 +11,22 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 
-from catalog.facts import ATTRIBUTES, DATA, read
+from catalog.facts import ATTRIBUTES, DATA, gpus, read
 from catalog.ledger import plain, spec
 from catalog.records import WITHHELD, Basis, Fact, OfferRecord, PriceModel
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
-from scrapers.quantities import LONGEST, fold
+from scrapers.quantities import LONGEST
 from scrapers.text_fabrics import FABRIC_READERS
 from scrapers.text_gpus import GPU_READERS
 from scrapers.text_links import LINK_READERS
 from scrapers.text_networks import NETWORK_READERS
 from scrapers.text_prices import price_of
 from scrapers.text_reading import Reading
+from scrapers.text_tables import unfolded
 
 SOURCE = "the listing's own text"
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-
-
-_LINES = re.compile(r"[\n\r\t\v\f•]+")
-_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 
 
 def read_text(slug: str, text: str) -> Iterator[dict[str, object]]:
@@ -45,10 +42,10 @@ def read_text(slug: str, text: str) -> Iterator[dict[str, object]]:
         raise Unreadable(f"{slug[:40]!r} is not a provider's slug")
     if not text.strip() or len(text) > LONGEST:
         raise Unreadable(f"a listing of 1 to {LONGEST} characters is needed")
-    plain = _BREAK.sub(" | ", fold(_LINES.sub(" | ", text)))
-    seller = _seller(slug, plain)
-    for instance, words in _listings(seller, plain):
-        yield _offer(_read(seller, instance, words))
+    for listing in unfolded(text):
+        seller = _seller(slug, listing)
+        for instance, words in _listings(seller, listing):
+            yield _offer(_read(seller, instance, words))
 
 
 # --- One listing, or several ------------------------------------------------------------------
@@ -75,15 +72,20 @@ def _listings(slug: str, text: str) -> list[tuple[str, str]]:
     return [(name, text[starts[n] : starts[n + 1]]) for n, (name, _) in enumerate(found)]
 
 
+_QUANTITY = re.compile(r"[0-9.,]+-?(?:x[0-9.]+)?[A-Za-z]{1,4}(?:ps|pus?)?", re.IGNORECASE)
+
+
 def _first_name(text: str) -> str:
     """The first word that is built like a type's name, else the text's beginning."""
     stated = re.search(r'"?instance_type"?: ?"?([A-Za-z0-9._-]{2,80})', text)
     if stated:
         return stated[1]
-    for match in _NAME.finditer(text.split("|", maxsplit=1)[0]):
-        if all(re.search(sign, match[0]) for sign in ("[0-9]", "[A-Za-z]", "[._-]")):
+    first = re.sub(r"^[A-Za-z ]{1,20}: ", "", text.strip("| ").split("|", maxsplit=1)[0].strip())
+    for match in _NAME.finditer(first):
+        built = all(re.search(sign, match[0]) for sign in ("[0-9]", "[A-Za-z]", "[._-]"))
+        if built and not _QUANTITY.fullmatch(match[0]):
             return match[0]
-    return text.split("|", maxsplit=1)[0].strip()[:60]
+    return first[:60]
 
 
 @cache
@@ -151,24 +153,35 @@ def _facts(reading: Reading, day: date) -> Iterator[Fact]:
         yield Fact(subject, name, value, Basis.STATED, SOURCE, day, note=note)
 
 
+# What a buyer asks first: each has a line, known or not.
+ASKED = (
+    "gpu", "gpu_count", "gpu_memory_gb", "scale_up", "scale_up_domain_gpus",
+    "fabric", "fabric_gbits_per_s", "gpudirect_rdma",
+)  # fmt: skip
+
+
 def _why(reading: Reading, facts: list[Fact]) -> Iterator[str]:
-    """For each field its value and who says so, then each that stays open, and why."""
+    """For each field its value and who says so; then what stays open, and why."""
     found = spec(facts).findings
-    for name in ATTRIBUTES:
-        if name not in found:
-            continue
+    for name in (name for name in ATTRIBUTES if name in found):
         fact = found[name].fact
         value = plain(fact.value) if isinstance(fact.value, Decimal) else fact.value
-        yield f"{name} = {value}: {_says(fact)}"
+        yield f"{name} = {value}: {_says(reading, fact)}"
         read = reading.said.get(name)
         if read is not None and read != fact.value and fact.source != SOURCE:
             yield f"{name}: the text's {read} is weaker than that ({reading.why[name]})"
     for name, reason in reading.why.items():
         if name not in found:
-            yield f"{name}: {reason}" if name in ATTRIBUTES else f"{name} = {reason}"
+            yield f"{name}: {reason}"
+    for name in ASKED:
+        if name not in found and name not in reading.why:
+            yield f"{name}: not known: nothing in the text says it, and no rule follows"
 
 
-def _says(fact: Fact) -> str:
+def _says(reading: Reading, fact: Fact) -> str:
     if fact.source == SOURCE:
-        return f"the text, {fact.note}"
-    return f"{fact.basis}, {fact.source}"
+        return f"the text: {fact.note}"
+    if fact.source.startswith("rule: ") and not fact.subject:
+        return f"follows by the {fact.source}"
+    whose = "the GPU's own data" if fact.subject in gpus() else f"our facts of {reading.instance}"
+    return f"{whose}: {fact.basis}, {fact.source}"

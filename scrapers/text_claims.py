@@ -44,11 +44,12 @@ def clauses(text: str) -> tuple[str, ...]:
     return tuple(piece.strip() for piece in _CLAUSES.split(text) if piece and piece.strip())
 
 
-_NOTHING = (
+_DENIED = (
     r"not (?:supported|available|included|possible|offered|applicable|present|enabled|provided)"
-    r"|no|none|false|unavailable|unsupported|disabled|n/a|absent|nein|nicht \w+|non(?: \w+)?"
-    r"|nicht|なし|無し|無|非対応|未対応|不可|不支持|нeт|✗|✘|❌|0"
+    r"|unavailable|unsupported|disabled|nicht \w+|non (?:disponible|inclus|supporté)\w*"
+    r"|なし|無し|非対応|未対応|不可|不支持"
 )
+_NOTHING = r"no|none|false|n/a|absent|nein|non|nicht|無|нeт|✗|✘|❌|0"  # only where the clause ends
 _SOMETHING = (
     r"(?:is |are )?(?:supported|available|enabled|included|standard)|yes|true|✓|✔|✅|ja|oui"
     r"|対応|あり|有り|支持|дa|inklusive|inclus"
@@ -57,28 +58,35 @@ _PERHAPS = (
     r"optional(?:ly|e|es)?|on request|upon request|by request|on demand only|coming soon|planned"
     r"|roadmap|add-?on|auf anfrage|sur demande|en option|soon|upcoming|future|tb[ad]|if available"
     r"|available on request|ask (?:us|sales)|contact (?:us|sales)|オプション|応相談|準備中|近日"
+    r"|for [\w ]{1,30} only|(?:on|in) selected?|select \w+"
     r"|limited availability|conditional|waitlist|preview|unknown|depends|varies"
 )
 _DENIED_BEFORE = re.compile(
     r"(?:(?<![a-z])(?:no|not(?! only)|[a-z]+n't|without|w/o|lacks?|lacking|excluding|excl\.?"
     r"|neither|nor|never|ohne|kein(?:e|en)?|sans|pas de|бeз)|(?<![a-z])non-?) ?"
-    r"(?:(?:any|support for|include[sd]?|support|have|has|offer|use|nvlink|infiniband|rdma|ib"
-    r"|roce|or|nor|and|oder|noch|ou|ni|/|-)[ -]?){0,4}$",
+    r"(?:(?:any|connected (?:by|to|with)|equipped with|using|support for|include[sd]?|support"
+    r"|have|has|offer|use|nvlink|infiniband|rdma|ib|roce|or|nor|and|oder|noch|ou|ni|/|-)"
+    r"[ -]?){0,4}$",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    r"(?:unlike|instead of|rather than|vs\.?|versus|compared (?:to|with)|alternative to) $",
+    re.IGNORECASE,
+)
+_PERHAPS_BEFORE = re.compile(rf"(?<![a-z])(?:{_PERHAPS})(?![a-z])", re.IGNORECASE)
 _SAID_BEFORE = re.compile(r"(?:supports?|supporting|includes?|with|mit|avec) $", re.IGNORECASE)
 _BETWEEN = r"\"?[\w ./()*,+-]{0,32}?\W{0,4}"
 _AFTER = tuple(
     (
         stance,
-        re.compile(
-            rf"{_BETWEEN}(?<![a-z0-9/.])(?:{words})(?![a-z0-9/])(?P<rest>.*)", re.IGNORECASE
-        ),
+        ends,
+        re.compile(rf"{_BETWEEN}(?<![a-z0-9/.])(?:{words})(?![a-z0-9/])(.*)", re.IGNORECASE),
     )
-    for stance, words in (
-        (Stance.MAYBE, rf"{_PERHAPS}|[-?]$"),
-        (Stance.NO, _NOTHING),
-        (Stance.YES, _SOMETHING),
+    for stance, ends, words in (
+        (Stance.MAYBE, False, rf"{_PERHAPS}|[-?]$"),
+        (Stance.NO, False, _DENIED),
+        (Stance.NO, True, _NOTHING),
+        (Stance.YES, True, _SOMETHING),
     )
 )
 _END = re.compile(r"\W*(?:\(.*)?$")
@@ -106,11 +114,11 @@ def claim(text: str, words: str) -> Claim | None:
 def _stance(before: str, after: str) -> Stance:
     if _DENIED_BEFORE.search(before):
         return Stance.NO
-    if re.search(rf"(?<![a-z])(?:{_PERHAPS})(?![a-z])", before, re.IGNORECASE):
+    if _ASIDE.search(before) or _PERHAPS_BEFORE.search(before):
         return Stance.MAYBE
-    for stance, pattern in _AFTER:
+    for stance, ends, pattern in _AFTER:
         found = pattern.match(after)
-        # "InfiniBand no NVLink": the no is of what follows it
-        if found and (stance is Stance.MAYBE or _END.match(found["rest"])):
+        # "InfiniBand no NVLink": a bare no is of what follows it
+        if found and (not ends or _END.match(found[1])):
             return stance
     return Stance.YES if _SAID_BEFORE.search(before) else Stance.NAMED

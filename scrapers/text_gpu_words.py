@@ -53,8 +53,10 @@ def gpu_in(text: str) -> Words | None:
     board, chip = found[3], found[4]
     near = _near(text, found.end())
     printed = (found[0] + near).strip()[:48]
-    if _VARIANT.match(near):
-        return Words((), None, printed, near)
+    if variant := _VARIANT.match(near):  # counted, but no card of ours
+        return Words(
+            (), _before(found[1], found[2]) or _after(near[variant.end() :]), printed, near
+        )
     form = _form(f"{board or ''}|{near}") or _form_of_all(text)
     same = [m for m in mentions if m[4].lower() == chip.lower()][:MENTIONS]
     counts = (
@@ -122,7 +124,7 @@ _BESIDE = (
     r"|edition|workstation|tensor|core|roce|generation|nc|v2)(?![0-9])){0,8}"
 )
 _AFTER = re.compile(
-    rf"{_BESIDE}[)\]]?[-_ ,:]{{0,2}}(?:(?:x|\*) ?([0-9]{{1,3}})(?![0-9.]|x| ?[gt]i?b)"
+    rf"{_BESIDE}[)\]]?[-_ ,:(\[]{{0,3}}(?:(?:x|\*) ?([0-9]{{1,3}})(?![0-9.]|x| ?[gt]i?b)"
     r"|(?<=:)([0-9]{1,2})(?![0-9.])"
     r"|(?<=-)([0-9]{1,2})-[0-9]{2,3}G"  # "L40S-4-48G"
     r"|(?<=[-_ ])([0-9]{1,2})x(?=$|[^0-9A-Za-z ])"  # "gb300-4x"

@@ -8,7 +8,7 @@ from scrapers.azure_sizes import is_rdma_capable, size
 from scrapers.gpu_names import Named, UnknownGpu, identify, memory_of
 from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
 from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_in, memories_in
-from scrapers.text_reading import Reading, number_of, value_of
+from scrapers.text_reading import Reading, after, number_of, value_of
 
 
 def _azure_size(reading: Reading) -> None:
@@ -34,12 +34,12 @@ _HEADINGS = (
 def _counts(reading: Reading) -> None:
     """How many GPUs: a heading, beside the name, or "8 GPUs"; 0 is a share, by its memory."""
     reading.words = words = gpu_in(reading.text)
-    written = value_of(reading, *_HEADINGS)
+    headed = after(reading, *_HEADINGS)
     number = r"[0-9]{1,4}(?:/[0-9]{1,2}|\.[0-9]{1,4})?(?![0-9.]| ?[gt]i?b| ?x ?[0-9])"
-    found = re.match(number, written, re.IGNORECASE) if written else None
+    found = re.match(number, headed[1], re.IGNORECASE) if headed else None
     stated = count(found[0]) if found else None
-    if stated:
-        reading.say("gpu_count", stated, f'"{written}" stands after its heading')
+    if stated and headed:
+        reading.say("gpu_count", stated, f'"{headed[0].strip()}" is the count')
     if stated == 0:
         return
     if words and words.count:
@@ -79,7 +79,7 @@ def _in_words(reading: Reading, words: Words) -> Named | None:
         reading.unknown("gpu", f'"{words.printed}" names no card of that form')
         return None
     memories = list(memories_in(reading.text, words))
-    gb = _of_one(memories, slugs, reading.said.get("gpu_count"))
+    gb, reading.memory = _of_one(memories, slugs, reading.said.get("gpu_count"))
     if len(read) > 1:
         return Named(None, tuple(dict.fromkeys(slugs)), "the text names two GPUs")
     return _identified(reading, words.names[0], gb)
@@ -92,8 +92,10 @@ def _slugs(named: Named) -> tuple[str, ...]:
 PART = Decimal("0.7")  # of a card's memory: less than that is a share of it
 
 
-def _of_one(memories: list[Memory], slugs: list[str], gpu_count: object) -> Decimal | None:
-    """Memory of one GPU: a figure that such a GPU has, or that so many of them have together."""
+def _of_one(
+    memories: list[Memory], slugs: list[str], gpu_count: object
+) -> tuple[Decimal | None, str]:
+    """Memory of one GPU, as printed: what such a GPU has, or so many of them have together."""
     many = gpu_count if isinstance(gpu_count, Decimal) and gpu_count > 1 else None
     for memory in memories:
         shares = [] if memory.of == "all" else [memory.gb]
@@ -101,16 +103,17 @@ def _of_one(memories: list[Memory], slugs: list[str], gpu_count: object) -> Deci
             shares.append(memory.gb / many)
         for gb in shares:
             if any(distance_from_nominal(gb, memory_of(s)) < NOMINAL_TOLERANCE for s in slugs):
-                return gb
-    if (
-        not memories
-        or memories[0].of == "all"
-        or (isinstance(gpu_count, Decimal) and gpu_count < 1)
-    ):
-        return None
-    least = min(memory_of(slug) for slug in slugs)
-    is_share = gpu_count is None and memories[0].of == "each" and memories[0].gb < least * PART
-    return None if is_share else memories[0].gb
+                return gb, memory.printed
+    if not memories or memories[0].of == "all" or _is_part(memories[0], slugs, gpu_count):
+        return None, ""
+    return memories[0].gb, memories[0].printed
+
+
+def _is_part(memory: Memory, slugs: list[str], gpu_count: object) -> bool:
+    """A fraction is rented, or less memory than any such card has and no count: a share of one."""
+    if isinstance(gpu_count, Decimal):
+        return gpu_count < 1
+    return memory.of == "each" and memory.gb < min(memory_of(slug) for slug in slugs) * PART
 
 
 def _named(reading: Reading, named: Named | None) -> None:
@@ -118,7 +121,11 @@ def _named(reading: Reading, named: Named | None) -> None:
         return
     printed = reading.words.printed if reading.words else reading.instance
     if named.slug:
-        reading.say("gpu", named.slug, f'"{printed}" can be no other')
+        memory = f' with "{reading.memory}"' if reading.memory else ""
+        name = (
+            f", read as {reading.words.names[0]}" if reading.words and reading.words.names else ""
+        )
+        reading.say("gpu", named.slug, f'"{printed}"{name}{memory}, fits this one only')
     else:
         reading.unknown("gpu", f"it may be {' or '.join(named.candidates)}: the text says no more")
         sizes = {memory_of(slug) for slug in named.candidates}

@@ -25,6 +25,7 @@ class Reading:
     warnings: list[str] = field(default_factory=list)
     words: Words | None = None
     gpu: Named | None = None
+    memory: str = ""  # the figure that told it, as printed
 
     def say(self, attribute: str, value: Value, why: str) -> None:
         """Keep the first that is said of an attribute, and the reason."""
@@ -70,13 +71,19 @@ _BEFORE = r"(?<![A-Za-z0-9])"
 _AFTER = r'"?(?: ?\([^()]{0,12}\))? ?[:=]? ?"?([0-9A-Za-z./][^"|;,]{0,40})'
 
 
-def value_of(reading: Reading, *names: str) -> str | None:
-    """What stands after a heading: `efa: 32`, `"num_gpus": 8`, `Max NICs (Qty.) 8`."""
+def after(reading: Reading, *names: str) -> re.Match[str] | None:
+    """A heading and, as group 1, what follows: `efa: 32`, `"num_gpus": 8`, `Max NICs (Qty.) 8`."""
     for name in names:
         found = re.search(_BEFORE + name + _AFTER, reading.text, re.IGNORECASE)
         if found:
-            return found[1].strip()
+            return found
     return None
+
+
+def value_of(reading: Reading, *names: str) -> str | None:
+    """What stands after the first heading of these that the text has."""
+    found = after(reading, *names)
+    return found[1].strip() if found else None
 
 
 def number_of(reading: Reading, *names: str) -> Decimal | None:

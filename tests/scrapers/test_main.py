@@ -16,8 +16,10 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 
 def test_a_payload_becomes_offers_and_rejected_rows(capsys):
     assert main(["parse", "vast", str(PAYLOADS / "vast.json")]) == 0
-    kinds = [line["kind"] for line in lines(capsys)]
-    assert (kinds.count("offer"), kinds.count("rejected")) == (9, 2)
+    read = lines(capsys)
+    offers = [line for line in read if line["kind"] == "offer"]
+    reasons = {line["reason"] for line in read if line["kind"] == "rejected"}
+    assert (len(offers), len(reasons)) == (9, 2)
 
 
 def test_several_documents_with_a_context(tmp_path, capsys):
@@ -60,6 +62,14 @@ def test_a_text(capsys):
     assert line["fabric_gbits_per_s"] == 3200
 
 
+def test_a_text_explained_to_read(capsys):
+    assert main(["parse", "--text", "--explain", "zed", "X | 4x L40S | 25 Gbps Ethernet"]) == 0
+    title, *sentences = capsys.readouterr().out.splitlines()
+    assert title == "zed / X"
+    assert '  gpu_count = 4: the text: "4x L40S" counts the GPUs' in sentences
+    assert any(sentence.startswith("  fabric: not known") for sentence in sentences)
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"<html>", b"\xff", b"[" * 9999, b'{"documents": [3], "context": 7}', b"1"]
 )
@@ -78,6 +88,7 @@ def test_what_cannot_be_read_exits_2_with_one_sentence(tmp_path, capsys, body):
         ["parse", "nope", "x"],
         ["parse", "vast", "/no/such/file"],
         ["parse", "vast"],
+        ["parse", "--explain", "vast", "x"],
         ["parse", "vast", "/"],
     ],
 )

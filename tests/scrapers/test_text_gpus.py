@@ -1,0 +1,150 @@
+"""A pasted listing's GPUs: chip, form and memory; how many; a share of one."""
+
+import pytest
+from text_lines import one, read
+
+H100S = ["h100-nvl-94gb", "h100-pcie-80gb", "h100-sxm5-80gb"]
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu"),
+    [
+        ("HGX H100", "h100-sxm5-80gb"),
+        ("DGX A100 80GB", "a100-sxm4-80gb"),
+        ("8x H100 | NVSwitch", "h100-sxm5-80gb"),  # no card has one
+        ("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"),  # the driver's name
+        ("n3-L40Sx4 | flavor", "l40s-pcie-48gb"),
+        ("gx9-160x1792x8a100p | A100 80GB", "a100-pcie-80gb"),
+        ("2H200.141S.88V", "h200-sxm5-141gb"),
+        ("n9-A100x8 | A100-80G-PCIe", "a100-pcie-80gb"),
+        ("RTX 6000 Ada 48GB x8", "rtx6000ada-pcie-48gb"),
+        ("RTX 4070 Ti Super 16GB", "rtx4070tisuper-pcie-16gb"),
+        ("H100 PCIe Gen5 x16 80GB", "h100-pcie-80gb"),
+        ("GH200 480GB (LPDDR5X) + 96GB HBM3", "gh200-superchip-96gb"),
+        ("B200 192GB HBM3e", "b200-sxm6-180gb"),
+        ("H200 SXM5 142GB", "h200-sxm5-141gb"),
+        ("A100 SXM4 | 81920 MiB", "a100-sxm4-80gb"),
+        # the figure of them all
+        ("4x A100 SXM4 | 320GB VRAM", "a100-sxm4-80gb"),
+        ("8x A100 SXM4 (320 GB GPU memory)", "a100-sxm4-40gb"),
+        ("2x A100 SXM4 | 80 GB total GPU memory", "a100-sxm4-40gb"),
+        ("2x A100 SXM4, 80GB per GPU", "a100-sxm4-80gb"),
+        # letters of other alphabets, wide and invisible ones, figures of other scripts
+        ("\uff18\uff38\uff28\uff11\uff10\uff10 \uff33\uff38\uff2d\uff15", "h100-sxm5-80gb"),
+        ("8\u0445 \u041d100 SXM5", "h100-sxm5-80gb"),
+        ("8x H\u200b100\u00a0SXM5", "h100-sxm5-80gb"),
+        ("\u0668x H\u0661\u0660\u0660 SXM5", "h100-sxm5-80gb"),
+    ],
+)
+def test_chip_form_and_memory_name_one(text, gpu):
+    assert one(text)["gpu"] == gpu
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "memory_gb"),
+    [
+        ("8x H100", H100S, None),
+        ("8x H100 | PCIe 5.0 host", H100S, None),
+        ("8x H100 80GB", ["h100-pcie-80gb", "h100-sxm5-80gb"], 80),
+        ("8x H200", ["h200-nvl-141gb", "h200-sxm5-141gb"], 141),
+        ("4x H100 or H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
+        ("H100/H200 SXM cluster", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
+        ("1x A100 SXM4, 80 GB RAM", ["a100-sxm4-40gb", "a100-sxm4-80gb"], None),
+        ("n9-A100-80Gx4-NVLink", ["a100-pcie-80gb", "a100-sxm4-80gb"], 80),
+    ],
+)
+def test_what_is_not_said_leaves_the_candidates(text, candidates, memory_gb):
+    line = one(text)
+    assert (line["gpu"], line["gpu_candidates"]) == (None, candidates)
+    assert line["gpu_memory_gb"] == memory_gb
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "8x RTX 4090 D", "RTX 4090D 24GB", "RTX 4090 Laptop GPU", "8x RTX 5090 Ti", "A100X 80GB",
+        "H100 CNX", "4x MI300A", "AMD MI308X 192GB", "B100 192GB", "GB10 DGX Spark", "TPU v5e",
+        "16x Trainium", "RTX PRO 5000", "p4d.24large", "c5.large",
+    ],
+)  # fmt: skip
+def test_a_card_that_is_none_of_ours_is_not_the_next_best(text):
+    line = one(text)
+    assert (line["gpu"], line["gpu_candidates"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("8 x NVIDIA L40S", 8),
+        ("eight NVIDIA H100 SXM GPUs", 8),
+        ("Dual NVIDIA L40S", 2),
+        ("L40S x8", 8),
+        ("L40S*8", 8),
+        ("L40S 48GB × 4", 4),
+        ("L40S-4-48G", 4),
+        ("l40s-48gb.10x", 10),
+        ("BM.GPU.L40S.4", 4),
+        ("gb300-4x", 4),
+        ("HGX B200 8x 180GB", 8),
+        ("H20 96GB*8", 8),
+        ("DGX H100 (8x H100 80GB)", 8),
+        ("L40S | 4 GPUs", 4),
+        ("L40S | x4", 4),
+        ("platform: gpu-l40s-d | preset: 2gpu-64vcpu-384gb", 2),
+        ('{"gpu": "L40S", "num_gpus": 2}', 2),
+        ("gpus_per_node: 8  # H100 80GB", 8),
+        ("H100 SXM 8基 | L40S", 8),
+        ("H100 SXM 8卡", 8),
+        ("16x V100 SXM2 32GB", 16),
+        ("8x H100 SXM5 per node, 128 GPUs total", 8),
+        # no count of one instance
+        ("up to 8x L40S", None),
+        ("1-8x L40S", None),
+        ("1x, 2x, 4x or 8x L40S", None),
+        ("L40S, clusters up to 512 GPUs", None),
+        ("L40S PCIe x16", None),
+        ("L40S | 8x 400 Gbps | 24x 64GB DDR5", None),
+    ],
+)
+def test_how_many(text, count):
+    assert one(text)["gpu_count"] == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "memory_gb"),
+    [
+        ("0.5x L40S", 0.5, 24),
+        ("1/3 A10 8GB", 0.3333, 8),
+        ("\u00bc L40S (12 GB)", 0.25, 12),
+        ("half of an L40S (24GB)", 0.5, 24),
+        ("A10-8Q", 0.3333, 8),  # a vGPU's profile
+        ("Slice | A10 | Accelerators 1/6 | Accelerator-Memory (GB) 4", 0.1667, 4),
+        ("Slice | NVIDIA L4 | instance-gpu-count: 0 | instance-gpu-memory: 2861", 0.125, 3),
+        ("A100 SXM4 80GB MIG 3g.40gb", None, 40),  # 3 of 7 and 40 of 80: no one share
+        ("H200 SXM 1g.18gb", None, 18),
+    ],
+)
+def test_a_share_of_a_card_has_no_peers(text, count, memory_gb):
+    said = {"gpu_count": count, "gpu_memory_gb": memory_gb}
+    said |= {"scale_up": "none", "nvlink_domain_gpus": 1}
+    assert read(text, said) == said
+
+
+def test_the_host_is_not_the_gpu():
+    said = {"gpu": "l40s-pcie-48gb", "gpu_memory_gb": 48, "vcpus": 128, "ram_gb": 2000}
+    assert read("4x L40S | 128 vCPU | 2 TB RAM | 8x 3.84 TB NVMe", said) == said
+
+
+def test_the_instance_type_decides_over_a_wrong_text():
+    line = one("p4d.24xlarge | H100:8:80GB", "aws")
+    assert (line["gpu"], line["gpu_candidates"], line["gpu_count"]) == ("a100-sxm4-40gb", [], 8)
+    assert line["gpu_memory_gb"] == 40
+
+
+def test_a_size_of_a_known_family_that_no_one_has_listed():
+    line = one("Standard_ND96isrf_new_H200_v5", "azure")
+    assert (line["gpu"], line["gpu_count"], line["fabric"]) == (
+        "h200-sxm5-141gb",
+        8,
+        "infiniband",
+    )
