@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("api", "ingest", "scoring", "accuracy", "ablation")
+BENCHES = ("api", "ingest", "scoring", "accuracy", "serving", "ablation")
 WRITERS = ("curves",)  # that rewrite a file of the package: only when named
 
 for name in tuple(sys.argv[1:]) or BENCHES:
