@@ -4,7 +4,7 @@
 
 Beside the figures over all rows stand those of sources never seen: each source in turn is predicted
 with the multipliers that the other sources alone would give, or with the usual ones where its
-framework was never measured (`leave_one_source_out`), and the intervals of constants.toml are the
+framework was never measured (`left_out`), and the intervals of constants.toml are the
 10th and 90th percentile of those residuals. Kernels and links come from microbenchmarks alone; the
 few constants marked [E] in constants.toml, and each profile's overlaps, saw every row. What decides
 for a user is printed too: the layout that the model chooses, how throughput scales, and memory.
@@ -28,7 +28,7 @@ import numpy as np
 from scoring.answers import interval_stratum
 from scoring.constants import SOFTWARE
 from scoring.fields import FieldError
-from scoring.machines import CannotPredict, number
+from scoring.machines import CannotPredict, gpu_slug, number
 from scoring.measured import measured_value, predict, software_of_row, training_question
 from scoring.memory import training_memory
 from scoring.search import by_lower_bound, fastest
@@ -95,7 +95,7 @@ def report_training() -> float:
     """What a median over all rows does not say; returns the median over unseen sources."""
     rows = training_rows()
     seen = dict(zip([id(r) for r in rows], errors(rows), strict=True))
-    unseen = leave_one_source_out(rows)
+    unseen = left_out(rows, lambda r: r["source_repo_or_doc"])
     print("  every row took part in the multiplier of its profile; a source left out:")
     for source, part in sorted(_by(rows, lambda r: r["source_repo_or_doc"]).items()):
         with_it = [abs(seen[id(r)]) for r in part]
@@ -112,6 +112,10 @@ def report_training() -> float:
     print(
         f"  left out, all rows: median {median(sizes):.1%}, p90 {np.quantile(sizes, 0.9):.1%}; "
         f"median over sources {median(medians):.1%}"
+    )
+    cards = [abs(e) for e in left_out(rows, gpu_slug).values()]
+    print(
+        f"  a GPU left out, all rows: median {median(cards):.1%}, p90 {np.quantile(cards, 0.9):.1%}"
     )
     report_distinct(rows, seen)
     print("  p10 and p90 of ln(measured / predicted) of sources left out, for [interval.train]:")
@@ -175,16 +179,12 @@ def _stratum(row: Row) -> str:
 # ------------------------------------------------------------------ sources never seen
 
 
-def leave_one_source_out(rows: list[Row]) -> dict[int, float]:
-    """The error of each row, by its `id()`, predicted without any row of its source."""
+def left_out(rows: list[Row], group: Callable[[Row], Any]) -> dict[int, float]:
+    """The error of each row, by its `id()`, predicted without any row of its group."""
     found: dict[int, float] = {}
-    for source, part in _by(rows, lambda r: r["source_repo_or_doc"]).items():
+    for name, part in _by(rows, group).items():
         for profile, mine in _by(part, software_of_row).items():
-            others = [
-                row
-                for row in rows
-                if software_of_row(row) == profile and row["source_repo_or_doc"] != source
-            ]
+            others = [r for r in rows if software_of_row(r) == profile and group(r) != name]
             if len(others) >= ENOUGH_ROWS:
                 known: dict[str, float] = {"multiplier": refitted_multiplier(profile, others)}
             else:

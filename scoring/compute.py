@@ -24,7 +24,7 @@ from scoring.memory import (
     trainable_share,
     zero_ranks,
 )
-from scoring.units import MICRO, Value, maximum, where
+from scoring.units import MICRO, Value, maximum, sqrt, where
 from scoring.workload import WEIGHT_BYTES, Job
 
 
@@ -85,14 +85,15 @@ def host_bound(job: Job, layout: Layout, time: Value) -> Value:
     """How much longer a layer takes because the host launches its kernels more slowly: ≥ 1. [1]
 
     Dropless experts change their shapes with every batch, so no graph replays them: each local
-    expert's products and casts are launched one by one, forward and backward.
+    expert's products and casts are launched one by one, forward and backward. Host and GPU wait for
+    each other by turns, so neither hides the other wholly: the root of the sum of their squares.
     """
     model = job.transformer
     if not model.moe_layers:
         return 1.0
     share = model.moe_layers / model.layers
     kernels = TRAINING.expert_kernels * share * model.experts / layout.ep
-    return maximum(kernels * KERNELS.launch_us * MICRO / time, 1.0)
+    return sqrt(1.0 + (kernels * KERNELS.launch_us * MICRO / time) ** 2)
 
 
 def product_time(

@@ -162,6 +162,7 @@ class Software:
     interleaves: bool = False  # a run that does not say how deep has several chunks a stage
     frozen_bytes: float = 1.0  # least of a frozen weight: held as it is multiplied, or wider
     early_stop: bool = False  # recomputing a layer ends before its last product
+    pieces: float = 1.0  # collectives that ZeRO-3 takes to gather one layer
     fused_sums: bool = True  # a product adds to the summed gradient, and leaves none of its own
     sends_weights: str = "all_gather"  # how ZeRO-1 hands out new weights: or a broadcast a rank
     reduces: str = "reduce_scatter"  # how ZeRO-1 sums gradients: or all_reduce, of all to all

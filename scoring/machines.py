@@ -196,7 +196,7 @@ def software_of(framework: str, family: str = "") -> str:
         word = prefix.lower()
         return (bool(word) and said.startswith(word)), len(word) if word in said else -1
 
-    best = {
+    best: dict[str, tuple[bool, int]] = {
         name: max(likeness(prefix) for prefix in software.prefixes)
         for name, software in SOFTWARE.items()
         if not software.families or family in software.families

@@ -92,7 +92,7 @@ def training_memory(job: Job, layout: Layout) -> MemoryTerms:
     first_is_fuller = many & (in_flight >= last + logits)
     held = BF16
     if job.kind == "finetune_lora":  # never updated: held as they are multiplied
-        held = min(BF16, max(WEIGHT_BYTES[job.precision], SOFTWARE[job.software].frozen_bytes))
+        held = frozen_bytes(job)
     return MemoryTerms(
         weights=sharded(3, held),
         gradients=sharded(2, summed + beside) * share,
@@ -127,6 +127,11 @@ def gradient_bytes(job: Job) -> float:
     return BF16 if job.precision == "fp16" else SOFTWARE[job.software].gradient_bytes
 
 
+def frozen_bytes(job: Job) -> float:
+    """Bytes of one weight that is never updated: held as it is multiplied, or wider. [B]"""
+    return min(BF16, max(WEIGHT_BYTES[job.precision], SOFTWARE[job.software].frozen_bytes))
+
+
 def trainable_share(job: Job) -> float:
     """Share of the weights that get gradients and optimizer state: 1, or LoRA's sliver."""
     if job.kind != "finetune_lora":
@@ -151,7 +156,10 @@ def activation_bytes_per_layer(job: Job, layout: Layout) -> Value:
     heads = 2.0 * (2 * model.q_width + 2 * model.kv_heads * model.head_dim)
     # What only the gradient of a weight needs is not kept for a frozen one.
     learns = 1.0 if job.kind != "finetune_lora" else 0.0
-    inner = (2.0 * (model.mlp_matrices - 1) + BF16 * learns) * mean_ffn_width(job)
+    # What the activation function read is all that a frozen MLP keeps: in the width of its weights
+    # (Megatron-Core's activation_func_fp8_input_store).
+    read = BF16 if learns else frozen_bytes(job)
+    inner = (read * (model.mlp_matrices - 1) + BF16 * learns) * mean_ffn_width(job)
     routed = BF16 * model.topk * model.expert_width * model.moe_layers / model.layers
     states = 2.0 * BF16 * model.ssm_share * model.ssm_inputs  # before the convolution, and after
     mixers = model.attention_share * heads + states

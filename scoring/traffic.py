@@ -247,8 +247,9 @@ def _sharded_layers(
         near = group(cluster, minimum(g.ranks, layout.zero_group), layout.tp)
         across = group(cluster, g.ranks / near.ranks, layout.tp * near.ranks)
         copies = collective_time(cluster, "all_reduce", layers * sums / near.ranks, across)
-    gather = collective_time(cluster, "all_gather", BF16 * local, near)
-    reduce = collective_time(cluster, "reduce_scatter", sums, near)
+    pieces = software.pieces
+    gather = pieces * collective_time(cluster, "all_gather", BF16 * local / pieces, near)
+    reduce = pieces * collective_time(cluster, "reduce_scatter", sums / pieces, near)
     forward_more, forward_lost = _side_by_side(layer.forward, gather)
     backward_more, backward_lost = _side_by_side(layer.backward + layer.recompute, gather + reduce)
     copies_more, copies_lost = _side_by_side(layers * (layer.backward + layer.recompute), copies)

@@ -135,3 +135,11 @@ def test_a_job_of_one_short_sequence_has_candidates():
         {"layers": 2, "hidden": 64, "heads": 4, "vocab": 100, "seq_len": 32, "global_batch": 1}
     )
     assert len(candidates(tiny, 1)) > 0
+
+
+def test_a_frozen_mlp_keeps_what_its_activation_read_in_the_width_of_its_weights():
+    lora = replace(job("llama3-70b-lora"), precision="bf16")
+    wide, narrow = (
+        activation_bytes_per_layer(replace(lora, precision=p), Layout()) for p in ("bf16", "fp8")
+    )
+    assert wide - narrow == 2 * 28672 * lora.seq_len  # two inner vectors a token, a byte each
