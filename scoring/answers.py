@@ -167,4 +167,6 @@ def residuals(cluster: Cluster, job: Job) -> Mapping[str, float]:
     """p10 and p90 of ln(measured / predicted) for jobs of this kind on GPUs of this kind."""
     if job.trains:
         return INTERVAL.train[interval_stratum(cluster, job)]
-    return INTERVAL.decode if job.kind == "decode" else INTERVAL.custom
+    if job.kind == "decode":
+        return INTERVAL.decode["mixture" if job.transformer.experts else "dense"]
+    return INTERVAL.custom

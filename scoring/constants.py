@@ -189,7 +189,7 @@ class Interval:
     """p10 and p90 of the residuals, as natural logarithms, by kind of job."""
 
     train: Mapping[str, Mapping[str, float]]  # by stratum: a generation of GPUs, or moe
-    decode: Mapping[str, float]
+    decode: Mapping[str, Mapping[str, float]]  # dense, or mixture
     custom: Mapping[str, float]
     generations: Mapping[str, str]  # kernel family → stratum
     unmeasured_factor: float

@@ -30,8 +30,8 @@ from scoring.formats import multiplied, stored
 from scoring.hardware import Cluster
 from scoring.layout import Layout, candidates, checked
 from scoring.memory import MemoryTerms, training_memory
-from scoring.prefill import prefill_time
 from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
+from scoring.serving import serve
 from scoring.traffic import Traffic
 from scoring.training import training_step
 from scoring.units import GIGA, TERA, Value
@@ -277,7 +277,8 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     exposed = sum(time[name] for name in WAITING)
     memory = _memory(cluster, job, layout)
     low, high = _interval(cluster, job, gpus, layout, seconds)
-    wanted = stored(job) if job.kind == "decode" else job.precision
+    serving = job.kind == "decode"
+    wanted = stored(job) if serving else job.precision
     precision = multiplied(cluster.gpu, job)
     warnings = list(cluster.warnings)
     if precision != wanted:
@@ -322,7 +323,7 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
         assumptions=assumptions,
         warnings=tuple(warnings),
         tpot_ms=seconds * 1e3 if job.kind == "decode" else None,
-        ttft_ms=float(prefill_time(cluster, job, layout)) * 1e3 if job.kind == "decode" else None,
+        ttft_ms=float(serve(cluster, job, layout).first_token_s) * 1e3 if serving else None,
         usd_per_hour=price,
     )
 
