@@ -1,10 +1,12 @@
 """The model and the number format that a measured row names."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from scoring.machines import CannotPredict, number
 from scoring.transformers import Transformer, known_shape, shape
+from scoring.units import GIGA
 
 
 def shape_of_row(row: Mapping[str, str]) -> Transformer:
@@ -27,7 +29,7 @@ def shape_of_row(row: Mapping[str, str]) -> Transformer:
     ffn = int(number(row, "ffn_hidden") or 4 * hidden)
     experts = int(number(row, "experts") or 0)
     gated = kv_heads < heads or ffn < 3.5 * hidden
-    return Transformer(
+    stated = Transformer(
         name=row.get("model_name", ""),
         layers=int(layers),
         hidden=int(hidden),
@@ -42,6 +44,12 @@ def shape_of_row(row: Mapping[str, str]) -> Transformer:
         topk=int(number(row, "topk") or 2) if experts else 0,
         moe_layers=int(layers) if experts else 0,
     )
+    size = number(row, "params_b")
+    if not size or experts:
+        return stated
+    # Two matrices or three: what comes nearer to the parameters that the row states.
+    both = (stated, replace(stated, gated=not gated))
+    return min(both, key=lambda shape: abs(math.log(shape.parameters / (size * GIGA))))
 
 
 def precision_of_row(row: Mapping[str, str]) -> tuple[str, bool]:

@@ -5,6 +5,7 @@ import pytest
 from scoring.machines import CannotPredict, gpu_slug, software_of
 from scoring.measured import predict
 from scoring.measured_runs import metric_of, recompute_of, zero_group, zero_stage
+from scoring.measured_shapes import shape_of_row
 
 RUN = {
     "kind": "train",
@@ -147,3 +148,19 @@ def test_a_framework_is_known_by_a_name_within_its_name(framework, profile):
 )
 def test_cards_by_their_names(words, slug):
     assert gpu_slug({"gpu_model": words}) == slug
+
+
+def test_the_parameters_that_a_row_states_say_whether_its_mlp_is_gated():
+    # Nemotron-4 340B has grouped queries and squared ReLU: two matrices, arXiv:2406.11704
+    row = {
+        "model_name": "a model of one's own",
+        "layers": "96",
+        "hidden": "18432",
+        "ffn_hidden": "73728",
+        "vocab": "256000",
+        "heads": "96",
+        "kv_heads": "8",
+    }
+    assert shape_of_row(row).gated
+    assert not shape_of_row({**row, "params_b": "340"}).gated
+    assert shape_of_row({**row, "params_b": "470"}).gated
