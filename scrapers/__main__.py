@@ -1,6 +1,7 @@
 """`python -m scrapers`: what a payload or a listing's text says, without a database.
 
-    parse SLUG FILE           one document of the provider, or {"documents": [...], "context": {}}
+    parse SLUG FILE           one document of the provider, or {"documents": [...], "context": {}},
+                              with the bundled facts of the types it names
     parse --text SLUG TEXT    a listing as people paste it, or a table of them; `why` has a
                               sentence a field: which piece of the text, or which rule
     parse --text --explain SLUG TEXT    the same sentences alone, to read
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from catalog.records import OfferRecord, Rejected
 from scrapers.bundle import unpack
+from scrapers.known_types import facts_of
 from scrapers.lines import offer_line
 from scrapers.listing import Document, Provider, Unreadable
 from scrapers.normalise import offers
@@ -105,7 +107,7 @@ def _parsed(slug: str, file: str) -> list[dict[str, object]]:
 def _line(row: OfferRecord | Rejected) -> dict[str, object]:
     if isinstance(row, Rejected):
         return {"kind": "rejected", "reason": row.reason, "where": row.where}
-    return offer_line(row)
+    return offer_line(row, facts_of(row.provider, row.instance_type))
 
 
 def _body(file: str) -> bytes:

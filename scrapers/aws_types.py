@@ -102,7 +102,7 @@ def gpus_of(name: str, kind: Row | None, has: Row) -> Gpus:
     evidence: dict[str, Evidence] = {}
     if family and (printed is None or _same_chip(printed, family.gpu)):
         words, evidence["gpu"] = family.gpu, rule
-    if count is None and by_size is not None:
+    if not count and by_size is not None:
         count, evidence["gpu_count"] = by_size, rule
     if count is None:
         count = has.written("gpu") or None
@@ -113,7 +113,8 @@ def gpus_of(name: str, kind: Row | None, has: Row) -> Gpus:
 
 
 def _described(kind: Row | None) -> tuple[str | None, Decimal | None, tuple[Decimal, str] | None]:
-    """The name, number and memory [MiB] that DescribeInstanceTypes has; a fraction's Count is 0."""
+    """The name, number and memory [MiB] that DescribeInstanceTypes has; a fraction's Count is 0,
+    its share by `GpuPartitionSize` or else by its memory (`normalise`)."""
     info = kind.row("GpuInfo") if kind else None
     gpus = info.rows("Gpus") if info else []
     if not gpus:
@@ -121,7 +122,7 @@ def _described(kind: Row | None) -> tuple[str | None, Decimal | None, tuple[Deci
     gpu = gpus[0]
     count, part = gpu.number("Count"), gpu.number("GpuPartitionSize")
     if count == 0:
-        count = part if part and part < 1 else None
+        count = part if part and part < 1 else count
     memory = gpu.row("MemoryInfo")
     mib = memory.number("SizeInMiB") if memory else None
     return gpu.text("Name"), count, (mib, "MiB") if mib else None

@@ -92,6 +92,18 @@ def _of_memory(skus: list[Sku], gb: Decimal) -> list[Sku]:
     return [sku for sku, distance in distances.items() if distance == nearest]
 
 
+def share_of(named: Named, slice_gb: Decimal) -> Decimal | None:
+    """Which share of one card a slice's memory is: 1/8 of an L4 for 3 GB. [GB]
+
+    None where the cards that it may be have different memories, or the slice is no part.
+    """
+    wholes = {memory_of(slug) for slug in (named.slug, *named.candidates) if slug}
+    if len(wholes) != 1 or slice_gb <= 0:
+        return None
+    parts = round(wholes.pop() / slice_gb)
+    return round(Decimal(1) / parts, 4) if parts > 1 else None
+
+
 # --- The words --------------------------------------------------------------------------------
 
 MAKERS = {"nvidia", "amd", "intel", "tesla", "geforce", "quadro", "radeon", "instinct", "habana"}

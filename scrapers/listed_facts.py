@@ -8,7 +8,7 @@ from catalog.facts import ATTRIBUTES, BadFact
 from catalog.records import Basis, Fact, ScaleUp, Value
 from scrapers.gpu_names import Named, chip_of, form_of, memory_of
 from scrapers.listing import Evidence, Listing
-from scrapers.quantities import distance_from_nominal, gigabytes
+from scrapers.quantities import NOMINAL_TOLERANCE, distance_from_nominal, gigabytes
 
 
 class Inconsistent(ValueError):
@@ -73,10 +73,7 @@ def _memory(listing: Listing, gpu: Named | None) -> tuple[Decimal, str] | None:
     count, printed = listing.gpu_count, listing.gpu_memory
     note = f"printed as {printed[0]} {printed[1]}" if printed else ""
     if count is not None and count < 1:
-        if printed is not None:
-            return Decimal(round(gigabytes(*printed))), note
-        whole = memory_of(gpu.slug) if gpu and gpu.slug else None
-        return None if whole is None else (round(whole * count, 2), f"{count} of {whole} GB")
+        return _of_a_slice(listing, gpu, count, note)
     if gpu and gpu.slug and printed:
         return Decimal(memory_of(gpu.slug)), note
     if printed is None:
@@ -86,6 +83,20 @@ def _memory(listing: Listing, gpu: Named | None) -> tuple[Decimal, str] | None:
     nominal = min(NOMINAL_GB, key=lambda nominal: distance_from_nominal(gb, nominal))
     near = distance_from_nominal(gb, nominal) < Decimal("0.03")
     return (Decimal(nominal) if near else round(gb, 1)), note
+
+
+def _of_a_slice(
+    listing: Listing, gpu: Named | None, count: Decimal, note: str
+) -> tuple[Decimal, str] | None:
+    """The printed figure, or the share of the card's memory where it is that in other units."""
+    whole = memory_of(gpu.slug) if gpu and gpu.slug else None
+    part = None if whole is None else round(whole * count, 2)
+    if listing.gpu_memory is None:
+        return None if part is None else (part, f"{count} of {whole} GB")
+    gb = gigabytes(*listing.gpu_memory)
+    if part and (nominal := round(part)) and distance_from_nominal(gb, nominal) < NOMINAL_TOLERANCE:
+        return Decimal(nominal), note
+    return Decimal(round(gb)), note
 
 
 # Memories that cards are sold with. [GB]

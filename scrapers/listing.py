@@ -177,7 +177,8 @@ class Listing:
     url, fetched_at
         Of the document that prices it.
     gpu, gpu_count
-        The words for one GPU ("H100 SXM"); how many, where 1/6 is a share of one.
+        The words for one GPU ("H100 SXM"); how many, where 1/6 is a share of one, and 0 a share
+        that `gpu_memory` tells.
     gpu_memory, total_gpu_memory, ram
         An amount and its unit as printed: (22888, "MiB").
     price

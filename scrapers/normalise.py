@@ -6,6 +6,7 @@ A row that fails is a `Rejected` with its reason and place; the others go on.
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,6 +14,7 @@ from decimal import Decimal
 from catalog.consistency import contradictions
 from catalog.judgement import NOTHING, Judgement, doubt_key, price_key
 from catalog.records import (
+    Basis,
     Fact,
     Gate,
     Identity,
@@ -20,11 +22,12 @@ from catalog.records import (
     OfferRecord,
     Rejected,
 )
-from scrapers.gpu_names import Named, UnknownGpu, chip_of, identify
+from scrapers.gpu_names import Named, UnknownGpu, chip_of, identify, share_of
 from scrapers.list_gates import doubted, more_for_less, one_an_identity, spot_checked
 from scrapers.listed_facts import Inconsistent, facts_of
 from scrapers.listing import (
     Document,
+    Evidence,
     Ignored,
     Listing,
     Parsed,
@@ -152,7 +155,7 @@ class _Desk:
 
     def settled(self, listing: Listing) -> OfferRecord | Rejected:
         """The offer, or why it is none. What a gate doubts passes where a person let it through."""
-        listing = self._taught(listing)
+        listing = self._shared(self._taught(listing))
         waived: set[Gate] = set()
         while True:
             try:
@@ -179,6 +182,18 @@ class _Desk:
         words, taught = listing.region, self.judgement.regions
         name = taught.get((self.provider.slug, words or ""))
         return listing if name is None else replace(listing, region=name)
+
+    def _shared(self, listing: Listing) -> Listing:
+        """With the share of a card that its memory tells, where a count of 0 says it is one."""
+        if listing.gpu_count != 0:
+            return listing
+        share = None
+        if listing.gpu and listing.gpu_memory:
+            with suppress(UnknownGpu, UnknownUnit):
+                named = identify(listing.gpu, None, self.provider.slug, self.judgement.gpus)
+                share = share_of(named, gigabytes(*listing.gpu_memory))
+        rule = Evidence(Basis.DERIVED, f"rule: the slice's memory by the card's; {listing.url}")
+        return replace(listing, gpu_count=share, evidence={**listing.evidence, "gpu_count": rule})
 
     def _whose(self, listing: Listing) -> tuple[str, str | None]:
         """Who runs the machine, and through whom it is sold."""

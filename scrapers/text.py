@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
 
-from catalog.facts import ATTRIBUTES, DATA, gpus, read
+from catalog.facts import ATTRIBUTES, gpus
 from catalog.ledger import plain, spec
 from catalog.records import WITHHELD, Basis, Fact, OfferRecord, PriceModel
+from scrapers.known_types import facts_of, known_types
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
 from scrapers.quantities import LONGEST
@@ -55,7 +55,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,80}")
 
 def _listings(slug: str, text: str) -> list[tuple[str, str]]:
     """Each instance type we know with the words up to the next; else the whole text as one."""
-    known = {name.lower(): name for name in _types().get(slug, {})}
+    known = {name.lower(): name for name in known_types().get(slug, {})}
     words: dict[str, int] = {}
     for match in _NAME.finditer(text):
         words.setdefault(match[0].rstrip(".").lower(), match.start())
@@ -88,26 +88,12 @@ def _first_name(text: str) -> str:
     return first[:60]
 
 
-@cache
-def _types() -> dict[str, dict[str, list[Fact]]]:
-    """What the bundled catalog knows: by provider, by the type's name."""
-    types: dict[str, dict[str, list[Fact]]] = {}
-    for fact in read(DATA / "instances.csv"):
-        provider, _, name = fact.subject.partition("/")
-        types.setdefault(provider, {}).setdefault(name, []).append(fact)
-    return types
-
-
-def _bundled(reading: Reading) -> list[Fact]:
-    return _types().get(reading.provider, {}).get(reading.instance, [])
-
-
 def _seller(slug: str, text: str) -> str:
     """The slug; or, of one that sells nothing we know, the provider whose type the text names."""
-    if slug in _types():
+    if slug in known_types():
         return slug
     words = {match[0].rstrip(".").lower() for match in _NAME.finditer(text)}
-    for provider, types in _types().items():
+    for provider, types in known_types().items():
         if any(
             name.lower() in words for name in types if re.search(r"[0-9].*[._-]|[._-].*[0-9]", name)
         ):
@@ -117,7 +103,7 @@ def _seller(slug: str, text: str) -> str:
 
 def _read(slug: str, instance: str, text: str) -> Reading:
     parts = tuple(part.strip() for part in re.split(r"[|;\n]", text) if part.strip())
-    known = instance in _types().get(slug, {})
+    known = instance in known_types().get(slug, {})
     reading = Reading(slug, instance, text, parts, known)
     for reader in (*GPU_READERS, *FABRIC_READERS, *NETWORK_READERS, *LINK_READERS):
         reader(reading)
@@ -127,7 +113,7 @@ def _read(slug: str, instance: str, text: str) -> Reading:
 def _offer(reading: Reading) -> dict[str, object]:
     today = datetime.now(UTC)
     facts = tuple(_facts(reading, today.date()))
-    bundled = _bundled(reading)
+    bundled = facts_of(reading.provider, reading.instance)
     amount, currency = price_of(reading) or (None, None)
     settled = any(f.attribute == "gpu" and f.value for f in bundled)
     record = OfferRecord(

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from catalog.records import FabricKind, ScaleUp
 from scrapers.azure_sizes import is_rdma_capable, size
-from scrapers.gpu_names import Named, UnknownGpu, identify, memory_of
+from scrapers.gpu_names import Named, UnknownGpu, identify, memory_of, share_of
 from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
 from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_in, memories_in
 from scrapers.text_reading import Reading, after, number_of, value_of
@@ -164,10 +164,9 @@ def _share(reading: Reading) -> None:
     if isinstance(share, Decimal) and share < 1:
         reading.say("gpu_memory_gb", _slice_gb(reading, whole, share), "the slice's own memory")
     elif share is None and (gb := _printed_gb(reading)) and 0 < gb < whole * PART:
-        parts = round(whole / gb)
-        why = f"{gb:.0f} GB is 1/{parts} of a card"
-        reading.say("gpu_count", round(Decimal(1) / parts, 4), why)
-        reading.say("gpu_memory_gb", round(whole / parts), "the slice's own memory")
+        share = share_of(Named(slug, ()), gb)
+        reading.say("gpu_count", share, f"{gb:.0f} GB is {share} of a card of {whole} GB")
+        reading.say("gpu_memory_gb", round(whole * (share or 1)), "the slice's own memory")
 
 
 def _printed_gb(reading: Reading) -> Decimal | None:

@@ -48,6 +48,20 @@ def test_money_is_text_and_all_else_numbers(capsys):
     assert (offer["gpu_count"], offer["gpu_memory_gb"]) == (8, 80)
 
 
+def test_the_bundled_facts_of_a_type_stand_beside_its_payload(tmp_path, capsys):
+    gpus = [{"Name": "H200", "Count": 8, "MemoryInfo": {"SizeInMiB": 144384}}]
+    types = [{"InstanceType": "p5en.48xlarge", "GpuInfo": {"Gpus": gpus}}]
+    file = tmp_path / "types.json"
+    file.write_text(json.dumps({"InstanceTypes": types}))
+    assert main(["parse", "aws", str(file)]) == 0
+    (line,) = lines(capsys)
+    assert (line["fabric"], line["gpudirect_rdma"], line["fabric_gbits_per_s"]) == (
+        "efa",
+        "yes",
+        3200,
+    )
+
+
 def test_the_list_names_every_provider(capsys):
     assert main(["list"]) == 0
     listed = {line["slug"]: line for line in lines(capsys)}

@@ -235,6 +235,23 @@ def test_a_fraction_has_the_slices_memory():
     assert fact(settled(quarter).offers[0], "gpu_memory_gb").value == 6
 
 
+@pytest.mark.parametrize(
+    ("gpu", "mib", "count", "gb"),
+    [("L4", 2861, "0.125", 3), ("L4", 5722, "0.25", 6), ("A10G", 12288, "0.5", 12)],
+)
+def test_a_count_of_0_is_the_share_that_its_memory_tells(gpu, mib, count, gb):
+    slice_ = listing(gpu=gpu, gpu_count=Decimal(0), gpu_memory=(Decimal(mib), "MiB"), price=None)
+    offer = settled(slice_).offers[0]
+    assert fact(offer, "gpu_count").value == Decimal(count)
+    assert fact(offer, "gpu_count").basis is Basis.DERIVED
+    assert fact(offer, "gpu_memory_gb").value == gb
+
+
+def test_a_count_of_0_of_a_card_of_two_memories_stays_open():
+    slice_ = listing(gpu="A100", gpu_count=Decimal(0), gpu_memory=(Decimal(10), "GB"), price=None)
+    assert "gpu_count" not in {f.attribute for f in settled(slice_).offers[0].facts}
+
+
 # --- Gates ------------------------------------------------------------------------------------
 
 
