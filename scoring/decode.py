@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.collectives import collective_time, group
+from scoring.collectives import Group, collective_time, group
 from scoring.constants import MEMORY
 from scoring.engines import ENGINES, SERVING, expert_us, reading_bytes_per_s
 from scoring.formats import attention_format, cache_bytes, maths, stored, weight_bytes
@@ -232,15 +232,30 @@ def _all_reduces(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> tup
 def _dispatch(
     cluster: Cluster, job: Job, layout: Layout, rows: Value
 ) -> tuple[Value, Traffic | None]:
-    """Tokens to the experts of other ranks, in 8 bits, and their results back in 16. [s]"""
+    """Tokens to the experts of other ranks, in 8 bits, and their results back in 16. [s]
+
+    Nothing is hidden: engines that split a batch in two to compute beside it do better.
+    """
     model = job.transformer
     if not model.moe_layers:
         return 0.0, None
     g = group(cluster, layout.ep)
     size = (1.0 + BF16) / 2 * rows / layout.tp * model.topk * model.hidden
-    time = collective_time(cluster, "all_to_all", size, g)
+    time = one_sided_exchange(cluster, size, g)
     shown = where(layout.ep > layout.tp, 2.0 * model.moe_layers * time, 0.0)
     return shown, Traffic("expert dispatch", "all_to_all", size, g, time, shown)
+
+
+def one_sided_exchange(cluster: Cluster, size: Value, g: Group) -> Value:
+    """An all-to-all of short messages that ranks write straight into each other's memory. [s]
+
+    Inside a domain as any other; between them one floor and size · (n − near)/n over the NIC,
+    without a meeting of every pair: DeepEP's low-latency kernels on 16 to 256 H800 within 13 %.
+    """
+    plain = collective_time(cluster, "all_to_all", size, g)
+    leaving = (g.ranks - g.near) / g.ranks * size
+    outer = leaving / max(cluster.nic_effective_bytes_per_s, 1.0)
+    return where(g.domains > 1, minimum(SERVING.exchange_us * MICRO + outer, plain), plain)
 
 
 # ------------------------------------------------------------------ memory

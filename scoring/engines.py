@@ -24,6 +24,7 @@ class ServingKernels:
     index_bytes: float
     cache_reading: float
     expert_efficiency: float
+    exchange_us: float
     prompt_layer_us: float
     chunk_tokens: float
 

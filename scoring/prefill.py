@@ -11,6 +11,7 @@ A. Agrawal et al., "Taming throughput-latency tradeoff in LLM inference with Sar
 2024. arXiv:2403.02310: chunked prefill beside decoding.
 """
 
+from scoring.algorithms import expert_exchange
 from scoring.collectives import collective_time, group
 from scoring.engines import ENGINES, SERVING, reading_bytes_per_s
 from scoring.formats import attention_format, maths, stored, weight_bytes
@@ -18,7 +19,7 @@ from scoring.hardware import Cluster
 from scoring.kernels import attention_flop_per_s, gemm_flop_per_s, padded_rows, stream_bytes_per_s
 from scoring.layout import Layout
 from scoring.memory import BF16
-from scoring.units import MICRO, Value, ceil, maximum, where
+from scoring.units import MICRO, Value, ceil, maximum, minimum, where
 from scoring.workload import Job
 
 PASSES = 20.0  # reads and writes of a token's hidden vector in a layer: norms, residuals, rotary
@@ -78,9 +79,11 @@ def _messages(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
     blocks = model.layers * where(spread, 1.0 + dense, 2.0)
     sent = blocks * collective_time(cluster, "all_reduce", size, group(cluster, tp))
     if model.moe_layers:
-        routed = (1.0 + BF16) / 2 * rows / tp * model.topk * model.hidden
-        exchange = collective_time(cluster, "all_to_all", routed, group(cluster, layout.ep))
-        sent = sent + where(spread, 2.0 * model.moe_layers * exchange, 0.0)
+        g, h, k = group(cluster, layout.ep), float(model.hidden), float(model.topk)
+        routed = (1.0 + BF16) / 2 * rows / tp * k * h
+        plain = 2.0 * collective_time(cluster, "all_to_all", routed, g)
+        once = expert_exchange(cluster, rows / tp, h, k, g)  # a copy for each node, not expert
+        sent = sent + where(spread, model.moe_layers * minimum(plain, once), 0.0)
     hop = group(cluster, layout.pp, tp * layout.dp)
     send = collective_time(cluster, "send_recv", size, hop)
     return sent + where(layout.pp > 1, (layout.pp - 1) * send, 0.0)

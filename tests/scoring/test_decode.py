@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scoring.collectives import group
 from scoring.decode import (
     decode_memory,
     filled_slots,
     fitting_layouts,
     most_sequences,
+    one_sided_exchange,
     sequence_bytes,
     token_time,
     tokens_per_s,
@@ -190,6 +192,18 @@ def test_one_request_fills_one_slot_of_a_pipeline():
     lone = token_time(H100, single, staged).total
     assert lone == pytest.approx(token_time(H100, single, Layout()).total, rel=0.05)
     assert tokens_per_s(single, staged, lone) == pytest.approx(1.0 / lone)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "dispatch_us", "combine_us"),
+    [(8, 37, 67), (16, 118, 195), (32, 155, 273), (64, 173, 314), (128, 192, 369)],
+)
+def test_experts_are_reached_as_fast_as_measured(ranks, dispatch_us, combine_us):
+    """128 tokens of 7,168 to 8 experts, in 8 bits and back in 16; 8: small_ops.csv of H100."""
+    g = group(H100, float(ranks))
+    for bytes_each, measured in ((1.03, dispatch_us), (2.0, combine_us)):
+        took = float(one_sided_exchange(H100, bytes_each * 128 * 8 * 7168, g)) * 1e6
+        assert took == pytest.approx(measured, rel=0.15)
 
 
 def test_each_engine_has_a_host_that_takes_time():
