@@ -135,6 +135,9 @@ def machine(row: Mapping[str, str]) -> Cluster:
         given["scale_up"] = part.scale_up
         given["scale_up_domain_gpus"] = domain or min(node, part.domain_gpus)
     given |= _fabric(row, node, count)
+    said = re.search(r"\b(\d{2,4}) ?w\b", row.get("gpu_model", "").lower())  # "...-HBM2e-500W"
+    if said and part.tdp_watts and float(said[1]) < part.tdp_watts:
+        given["gpu_power_watts"] = float(said[1])
     return Cluster.from_fields(given, name=slug)
 
 

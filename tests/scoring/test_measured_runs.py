@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.machines import CannotPredict, gpu_slug, software_of
+from scoring.machines import CannotPredict, gpu_slug, machine, software_of
 from scoring.measured import predict
 from scoring.measured_runs import metric_of, recompute_of, zero_group, zero_stage
 from scoring.measured_shapes import shape_of_row
@@ -164,3 +164,9 @@ def test_the_parameters_that_a_row_states_say_whether_its_mlp_is_gated():
     assert shape_of_row(row).gated
     assert not shape_of_row({**row, "params_b": "340"}).gated
     assert shape_of_row({**row, "params_b": "470"}).gated
+
+
+def test_a_power_in_the_name_of_a_card_is_a_cap_on_it():
+    whole, held = (machine({"gpu_model": f"H100-SXM5-80GB{x}"}).gpu for x in ("", "-500W"))
+    assert held.flop_per_s["bf16"] < whole.flop_per_s["bf16"]
+    assert machine({"gpu_model": "A100-SXM4-80GB (400W)"}).gpu is machine({"gpu_model": "A100"}).gpu
