@@ -166,7 +166,7 @@ def _experts(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
     ranks = where(spread, layout.ep / layout.tp, 1.0)  # that share these experts
     tokens = rows * maximum(ranks * busy_share(job, layout), 1.0)
     hit = model.experts * (1.0 - (1.0 - model.topk / model.experts) ** tokens)
-    local = model.expert_parameters / where(layout.ep > 1, layout.ep, layout.tp)
+    local = model.expert_parameters / maximum(layout.ep, layout.tp)
     read = hit * local * weight_bytes(kind) / reading_bytes_per_s(gpu, job.engine)
     rate = gemm_flop_per_s(gpu, maths(gpu, kind)) * SERVING.expert_efficiency
     return expert_us(gpu) * MICRO + read + 2.0 * tokens * model.topk * local / rate
@@ -266,10 +266,9 @@ def decode_memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
     model = job.transformer
     ends = BF16 * model.embedding_parameters * (1 if model.tied_embeddings else 2)
     body = model.non_expert_parameters - ends / BF16
-    cut = where(layout.ep > 1, layout.ep, layout.tp)
     share = ceil(model.layers / layout.pp - 1e-9) / model.layers
     dense = weight_bytes(attention_format(job)) * body / layout.tp
-    routed = weight_bytes(stored(job)) * model.routed_parameters / cut
+    routed = weight_bytes(stored(job)) * model.routed_parameters / maximum(layout.ep, layout.tp)
     sequences = layout.micro_batch * layout.pp
     return MemoryTerms(
         weights=share * (dense + routed) + ends / layout.tp,
@@ -310,8 +309,8 @@ def decode_candidates(job: Job, gpus: int) -> Layout:
             continue
         dp = gpus // (tp * pp)
         eps = [ep for ep in divisors(model.experts, MAX_EP) or (1,) if (tp * dp) % ep == 0]
-        # Spread experts need whole tp groups in step: ep is 1 or a multiple of tp.
-        for ep in (ep for ep in eps if ep == 1 or ep % tp == 0):
+        # Spread experts need whole tp groups in step; inside one, tp cuts them as well as ep.
+        for ep in (ep for ep in eps if ep == 1 or (ep > tp and ep % tp == 0)):
             rows += [(tp, pp, dp, 1, ep, q, 1, 0, 0) for q in _batches(job, dp * pp)]
     table = np.array(rows, dtype=np.float64).reshape(-1, 9)
     return Layout(*table.T)

@@ -54,8 +54,7 @@ def prefill_time(cluster: Cluster, job: Job, layout: Layout, *, alone: bool = Tr
     if model.moe_layers:
         # Ranks of attention that share experts read prompts side by side: each adds a share.
         flop = 2.0 * tokens * model.moe_layers * model.topk * model.expert_parameters / tp
-        cut = where(layout.ep > 1, layout.ep, tp)
-        held = model.routed_parameters / cut * weight_bytes(stored(job))
+        held = model.routed_parameters / maximum(layout.ep, tp) * weight_bytes(stored(job))
         experts = flop / (rate * SERVING.expert_efficiency)
         layers = layers + maximum(experts, chunks * held / reading if alone else 0.0)
     width = model.heads * (model.head_dim + model.v_head_dim) / tp
