@@ -11,7 +11,7 @@ from catalog.cross_checks import cross_checked
 from catalog.discrepancies import discrepancies
 from catalog.facts import STRENGTH
 from catalog.freshness import FACTS
-from catalog.models import Fact
+from catalog.models import Fact, QuarantinedRow
 from catalog.models.hardware import FactQuerySet
 from catalog.statements import INTERCONNECT
 
@@ -55,7 +55,7 @@ NOTHING: Coverage = dict.fromkeys(FIELDS, 0.0)
 def quality() -> dict[str, Any]:
     """DESIGN 7, `quality/`: its keys first; then coverage taken apart, and what is in doubt."""
     by_provider = coverage()
-    offers, providers, disputes, quarantined = _counts()
+    offers, providers, disputes = _counts()
     cross_checks, apart = cross_checked()
     return {
         "offers": offers,
@@ -64,7 +64,7 @@ def quality() -> dict[str, Any]:
         "facts_without_source": Fact.objects.live().filter(source="").count(),
         "disputes": disputes,
         "stale_providers": _stale_providers(),
-        "quarantined": quarantined,
+        "quarantined": sum(quarantine_by_provider().values()),
         **coverage_by_basis(),
         "nvidia_amd": coverage(NVIDIA_AMD).get(None, NOTHING),
         "by_provider": by_provider,
@@ -152,18 +152,16 @@ def _interconnect_facts() -> FactQuerySet:
     return Fact.objects.live().filter(attribute__in=INTERCONNECT, subject__contains="/")
 
 
-def _counts() -> tuple[int, int, int, int]:
-    """Offers, their providers, disputed values of their types, rows in quarantine."""
+def _counts() -> tuple[int, int, int]:
+    """Offers, their providers, disputed values of their types."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "select count(*), count(distinct t.provider_id), "
-            "(select coalesce(sum(cardinality(disputed)), 0) from catalog_instancetype), "
-            "(select count(*) from catalog_quarantinedrow) "
-            "from catalog_offer o join catalog_instancetype t on t.id = o.instance_type_id "
-            "where o.ended_at is null and not o.cross_check"
+            "select count(*), count(distinct provider), "
+            "(select coalesce(sum(cardinality(disputed)), 0) from catalog_instancetype) "
+            "from offer_listing"
         )
-        offers, providers, disputes, quarantined = cursor.fetchone()
-    return int(offers), int(providers), int(disputes), int(quarantined)
+        offers, providers, disputes = cursor.fetchone()
+    return int(offers), int(providers), int(disputes)
 
 
 def _stale_providers() -> list[str]:
@@ -178,10 +176,5 @@ def _stale_providers() -> list[str]:
 
 
 def quarantine_by_provider() -> dict[str, int]:
-    """Rows in quarantine, by the provider whose run could not take them."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select r.provider_id, count(*) from catalog_quarantinedrow q "
-            "join catalog_scraperun r on r.id = q.run_id group by 1 order by 1"
-        )
-        return {str(provider): int(rows) for provider, rows in cursor.fetchall()}
+    """Rows that wait for a person, by the provider whose newest list holds them."""
+    return QuarantinedRow.objects.open().by_provider()

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, Model, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -22,7 +22,7 @@ from catalog.models import AliasKind, ErrandKind, QuarantinedRow, Ruling, Scrape
 from catalog.read_only import ModelAdmin, ReadOnly
 from catalog.records import Gate
 
-EXCERPT = 300  # characters of a row, in the list
+EXCERPT = 80  # characters of a row that is folded
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -44,7 +44,12 @@ class StateFilter(admin.SimpleListFilter):
         """The rows of one state."""
         if self.value() is None:
             return queryset.open()
-        return queryset if self.value() == "all" else queryset.filter(verdict=self.value())
+        if self.value() == "all":
+            return queryset
+        again = QuarantinedRow.objects.filter(
+            run__provider=OuterRef("run__provider"), key=OuterRef("key"), pk__gt=OuterRef("pk")
+        )
+        return queryset.filter(~Exists(again), verdict=self.value())  # once, however often it came
 
 
 class QuarantineAdmin(ReadOnly):
@@ -82,8 +87,9 @@ class QuarantineAdmin(ReadOnly):
 
     @admin.display(description="row")
     def excerpt(self, row: QuarantinedRow) -> SafeString:
-        """The beginning of the row."""
-        return format_html("<code>{}</code>", row.row[:EXCERPT])
+        """The beginning of the row, that unfolds to the whole of it."""
+        begins = row.row[:EXCERPT]
+        return format_html("<details><summary>{}</summary>{}</details>", begins, self.raw(row))
 
     @admin.display(description="the row as it came")
     def raw(self, row: QuarantinedRow) -> SafeString:

@@ -10,7 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from catalog.freshness import MISSED_INTERVALS
-from catalog.models import InstanceType, Lease, Offer, Provider, RunState, ScrapeRun
+from catalog.models import (
+    InstanceType,
+    Lease,
+    Offer,
+    Provider,
+    QuarantinedRow,
+    RunState,
+    ScrapeRun,
+)
 
 # What decides whether a cluster keeps its GPUs busy.
 FIELDS = (
@@ -41,7 +49,7 @@ class Source:
     offers: int
     types: int
     newest: datetime | None  # of its data, not of the attempt
-    quarantined: int
+    quarantined: int  # rows that wait for a person
     coverage: float | None  # of FIELDS, over its types of several GPUs
     disputes: int
     due: datetime | None
@@ -52,6 +60,7 @@ class Source:
 def sources() -> list[Source]:
     """Every provider, those with most offers first."""
     offers, listed, types, through = _offers(), _listed(), _types(), _through()
+    quarantined = QuarantinedRow.objects.open().by_provider()
     runs, leases = _last_runs(), {lease.provider_id: lease for lease in Lease.objects.all()}
     found = [
         _source(
@@ -59,7 +68,7 @@ def sources() -> list[Source]:
             offers.get(p.slug, {}),
             listed.get(p.slug, {}),
             types.get(p.slug, {}),
-            runs.get(p.slug),
+            quarantined.get(p.slug, 0),
             _state(
                 p,
                 runs.get(p.slug),
@@ -86,7 +95,7 @@ def _source(
     offers: Mapping[str, Any],
     listed: Mapping[str, Any],
     types: Mapping[str, Any],
-    run: ScrapeRun | None,
+    quarantined: int,
     state: State,
     lease: Lease | None,
 ) -> Source:
@@ -98,7 +107,7 @@ def _source(
         offers=offers.get("offers", 0),
         types=types.get("types", 0),
         newest=listed.get("newest") or offers.get("newest"),
-        quarantined=run.quarantined if run else 0,
+        quarantined=quarantined,
         coverage=known / (several * len(FIELDS)) if several else None,
         disputes=types.get("disputes", 0),
         due=lease.due_at if lease else None,

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from django.apps import apps
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q
 
 from catalog.models.providers import Provider
 from catalog.models.rules import one_of
@@ -124,13 +124,18 @@ class QuarantineQuerySet(models.QuerySet["QuarantinedRow"]):
 
     def open(self) -> "QuarantineQuerySet":
         """What still asks for a person: in the newest list that was read, and never ruled on."""
-        same = {name: OuterRef(f"run__{name}") for name in ("provider", "part")}
-        runs = ScrapeRun.objects.filter(**same, state__in=("published", "unchanged", "held"))
-        newest = runs.exclude(collected_at=None).order_by("-collected_at", "-started_at")
+        lists = ("provider", "part")
+        read = ScrapeRun.objects.filter(state__in=("published", "unchanged", "held"))
+        newest = read.exclude(collected_at=None).order_by(*lists, "-collected_at", "-started_at")
         rulings = apps.get_model("catalog", "Ruling").objects.filter(
             provider=OuterRef("run__provider"), key=OuterRef("key")
         )
-        return self.filter(~Exists(rulings), run=Subquery(newest.values("pk")[:1]))
+        return self.filter(~Exists(rulings), run__in=newest.distinct(*lists).values("pk"))
+
+    def by_provider(self) -> dict[str, int]:
+        """How many, by the provider whose list they stand in."""
+        counted = self.order_by().values_list("run__provider").annotate(rows=Count("id"))
+        return dict(counted.order_by("run__provider"))
 
 
 class QuarantinedRow(models.Model):

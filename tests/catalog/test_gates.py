@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from catalog import rulings
 from catalog.ingest import publish
 from catalog.invariants import broken
 from catalog.judgement import price_key
-from catalog.models import Offer, Price, QuarantinedRow, Ruling, RunState, Verdict
+from catalog.models import Offer, Price, QuarantinedRow, Ruling, RunState, ScrapeRun, Verdict
 from catalog.records import Gate, Normalised, OfferRecord, PriceModel, Rejected
 from tests.catalog.conftest import DAY, MONDAY, begin, offer, scrape
 
@@ -133,6 +134,16 @@ def test_only_open_questions_of_the_newest_list_are_open(eight: Offers) -> None:
     assert QuarantinedRow.objects.open().get() == jumped()
     scrape(eight(), days=2)
     assert not QuarantinedRow.objects.open().exists()
+
+
+def test_each_part_of_a_list_has_its_own_newest_run(eight: Offers) -> None:
+    """Where a provider is read region by region, one region's list says nothing of another's."""
+    runs = [scrape(eight(), days=day) for day in range(3)]
+    for run, part in zip(runs, ["oslo", "oslo", "rome"], strict=True):
+        ScrapeRun.objects.filter(pk=run.pk).update(part=part)
+        QuarantinedRow.objects.create(run=run, reason="no price", where=part, key=part)
+    assert {row.run for row in QuarantinedRow.objects.open()} == set(runs[1:])
+    assert {run.part for run in rulings.newest_lists(["acme"])} == {"oslo", "rome"}
 
 
 def test_two_lists_that_differ_in_one_row_differ_in_one_offer(eight: Offers) -> None:

@@ -38,19 +38,21 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def manage(environment: dict[str, str], *arguments: str) -> None:
-    subprocess.run(
+def manage(environment: dict[str, str], *arguments: str) -> str:
+    """What a command of the service prints."""
+    done = subprocess.run(
         [sys.executable, "manage.py", *arguments],
-        cwd=ROOT, env=environment, check=True, capture_output=True,
+        cwd=ROOT, env=environment, check=True, capture_output=True, text=True,
     )  # fmt: skip
+    return done.stdout
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the service answers."""
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Of every process of the service: a database of its own, filled."""
     name, home = f"e2e_{os.getpid()}", tmp_path_factory.mktemp("home")
     parts = urlsplit(os.environ["DATABASE_URL"])
-    environment = os.environ | {
+    given = os.environ | {
         "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
         "FABRICSCOUT_HOME": str(home),
         "ALLOWED_HOSTS": "127.0.0.1",
@@ -60,12 +62,18 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         admin.execute(f"create database {name}")
         try:
             for command in ("migrate", "load_catalog"):
-                manage(environment, command)
-            manage(environment, "collectstatic", "--no-input")
-            with serving(environment) as address:
-                yield address
+                manage(given, command)
+            manage(given, "collectstatic", "--no-input")
+            yield given
         finally:
             admin.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture(scope="session")
+def service(environment: dict[str, str]) -> Iterator[str]:
+    """Where the service answers."""
+    with serving(environment) as address:
+        yield address
 
 
 class serving:  # noqa: N801 -- reads as a context
