@@ -1,6 +1,9 @@
-"""Rows a second of the ingest, and how many times those of the ORM's own upsert.
+"""Rows a second of the whole arrow and of the ingest, and how many times those of a baseline.
 
-    python -m bench.ingest [OFFERS]
+    python -m bench.ingest [ROWS [OFFERS]]
+
+The whole arrow, of 200,000 rows: parse, normalise, gates, ingest, beside a bare COPY and upsert of
+the same rows (`bench.arrow`). Then the ingest beside the ORM's own upsert:
 
 20,000 offers of 2,000 types, on a database of its own: inserted, read again unchanged, all prices
 changed; first offers and prices alone, then the whole publication with facts, gates and run. The
@@ -14,7 +17,7 @@ import sys
 
 from bench.service import database
 
-OFFERS = 20_000
+ROWS, OFFERS = 200_000, 20_000
 
 
 def main() -> None:
@@ -24,5 +27,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     with database():
-        rows = importlib.import_module("bench.ingest_rows")
-        rows.table(int(sys.argv[1]) if len(sys.argv) > 1 else OFFERS)
+        rows, offers, *_ = [*map(int, sys.argv[1:]), *(ROWS, OFFERS)[len(sys.argv) - 1 :]]
+        importlib.import_module("bench.arrow").table(rows)
+        importlib.import_module("bench.ingest_rows").table(offers)

@@ -87,12 +87,12 @@ def whole(records: list[OfferRecord]) -> None:
         raise SystemExit(run.reason)
 
 
-def begin() -> ScrapeRun:
+def begin(slug: str = "acme") -> ScrapeRun:
     """A run under the provider's lease; the one before it is over."""
-    Provider.objects.get_or_create(slug="acme", defaults={"title": "Acme"})
-    lease, _ = Lease.objects.get_or_create(provider_id="acme")
+    Provider.objects.get_or_create(slug=slug, defaults={"title": slug.title()})
+    lease, _ = Lease.objects.get_or_create(provider_id=slug)
     ScrapeRun.objects.filter(state="running").update(state="failed", finished_at=MONDAY)
-    return ScrapeRun.objects.create(provider_id="acme", epoch=lease.epoch, started_at=MONDAY)
+    return ScrapeRun.objects.create(provider_id=slug, epoch=lease.epoch, started_at=MONDAY)
 
 
 def orm(records: list[OfferRecord]) -> None:

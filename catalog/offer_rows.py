@@ -120,8 +120,7 @@ def write_offers(
         "count(*) filter (where differs and not older), count(*) from matched"
     )
     new, changed, total = cursor.fetchone()
-    written = _run(cursor, _UPSERT, run=run, lister=lister)
-    cursor.execute(_NAME_NEW)
+    written = sum(_run(cursor, sql, run=run, lister=lister) for sql in (_UPDATE, _INSERT))
     written += _reprice(cursor, run)
     stage(cursor, "kept", IDENTITY, (tuple(part or "" for part in each) for each in kept))
     ended = _end(cursor, lister, run, at, scope) if whole else 0
@@ -177,28 +176,32 @@ _VALUES = (
     "native_currency", "usd_rate", "usd_rate_date", "price_note", "price_includes",
     "minimum_hours", "collected_at", "source_url", "warnings",
 )  # fmt: skip
-_UPSERT = f"""
-insert into catalog_offer as o (instance_type_id, via, region, tier, price_model, listed_by_id,
-    {", ".join(_VALUES)}, first_seen, run_id)
-select type_id, nullif(via, ''), nullif(region, ''), nullif(tier, ''), price_model,
-    coalesce(%(lister)s, nullif(via, ''), provider), {", ".join(_VALUES)}, collected_at, %(run)s
-from matched where not older order by n
-on conflict (instance_type_id, via, region, tier, price_model) do update set
-    {", ".join(f"{name} = excluded.{name}" for name in _VALUES)},
-    listed_by_id = excluded.listed_by_id, run_id = coalesce(excluded.run_id, o.run_id),
-    ended_at = null
-where (o.ended_at, o.listed_by_id, {", ".join(f"o.{name}" for name in _VALUES)})
-    is distinct from (null, excluded.listed_by_id,
-    {", ".join(f"excluded.{name}" for name in _VALUES)})
-    or (o.run_id is null and excluded.run_id is not null)
+_LISTER = "coalesce(%(lister)s, nullif(m.via, ''), m.provider)"
+_INSERT = f"""
+with made as (
+    insert into catalog_offer (instance_type_id, via, region, tier, price_model, listed_by_id,
+        {", ".join(_VALUES)}, first_seen, run_id)
+    select type_id, nullif(via, ''), nullif(region, ''), nullif(tier, ''), price_model,
+        {_LISTER}, {", ".join(_VALUES)}, collected_at, %(run)s
+    from matched m where offer_id is null order by n
+    returning id, instance_type_id, via, region, tier, price_model
+)
+update matched m set offer_id = o.id from made o
+where m.offer_id is null and {_SAME.format(m="m")}
+"""
+_STANDING = [f"o.{name}" + ("::text[]" if name == "warnings" else "") for name in _VALUES]
+# What is known to be there is updated by its key: twice as fast as `on conflict`.
+_UPDATE = f"""
+update catalog_offer o set {", ".join(f"{name} = m.{name}" for name in _VALUES)},
+    listed_by_id = {_LISTER}, run_id = coalesce(%(run)s, o.run_id), ended_at = null
+from matched m where m.offer_id = o.id and not m.older
+    and ((o.ended_at, o.listed_by_id, {", ".join(_STANDING)})
+        is distinct from (null, {_LISTER}, {", ".join(f"m.{name}" for name in _VALUES)})
+        or (o.run_id is null and %(run)s::uuid is not null))
 """
 _OF_THIS_RUN = """
 update catalog_offer o set run_id = %(run)s from matched m
 where m.offer_id = o.id and not m.older and o.run_id <> %(run)s
-"""
-_NAME_NEW = f"""
-update matched set offer_id = o.id from catalog_offer o
-where matched.offer_id is null and {_SAME.format(m="matched")}
 """
 
 

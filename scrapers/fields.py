@@ -144,7 +144,7 @@ class Row:
 
     def get(self, name: str) -> object:
         """The value of a field, whatever it is."""
-        value = self.fields.get(name)
+        value = (self._value if type(self._value) is dict else self.fields).get(name)
         if type(value) is Unfit:
             self.fail(name, value.reason)
         return value

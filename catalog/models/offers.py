@@ -62,7 +62,9 @@ class Offer(models.Model):
     first_seen = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)  # null while listed
     # The run that last listed it; null: a bundled, dated price that no scrape has listed yet.
-    run = models.ForeignKey("catalog.ScrapeRun", models.PROTECT, null=True, related_name="+")
+    run = models.ForeignKey(
+        "catalog.ScrapeRun", models.PROTECT, null=True, related_name="+", db_index=False
+    )
 
     objects = OfferQuerySet.as_manager()
 
@@ -129,7 +131,9 @@ class Price(models.Model):
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField(null=True, blank=True)
     source_url = models.CharField(max_length=1000)
-    run = models.ForeignKey("catalog.ScrapeRun", models.PROTECT, null=True, related_name="+")
+    run = models.ForeignKey(
+        "catalog.ScrapeRun", models.PROTECT, null=True, related_name="+", db_index=False
+    )
 
     class Meta:
         constraints = [
