@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from scoring.answers import interval_stratum
+from scoring.collectives import forget_times
 from scoring.constants import SOFTWARE
 from scoring.fields import FieldError
 from scoring.machines import CannotPredict, gpu_slug, number
@@ -227,6 +228,7 @@ def forget_layouts() -> None:
     """Empty the caches of searches, whose answers hang on the constants."""
     fastest.cache_clear()
     by_lower_bound.cache_clear()
+    forget_times()
 
 
 # ------------------------------------------------------------------ what decides for a user

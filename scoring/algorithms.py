@@ -20,7 +20,9 @@ nccl-tests, doc/PERFORMANCE.md: the definition of bus bandwidth.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
+
+import numpy as np
 
 from scoring.constants import NETWORK
 from scoring.hardware import Cluster
@@ -34,6 +36,7 @@ from scoring.units import (
     log2,
     maximum,
     minimum,
+    nowhere,
     sqrt,
     where,
 )
@@ -62,6 +65,11 @@ class Group:
     sites: Value = 1.0
     beside: Value = 1.0
 
+    def over(self, spread: Callable[[Value], Value]) -> "Group":
+        """The same for all rows, from a row of each kind."""
+        parts = (self.ranks, self.fast, self.near, self.domains, self.sites, self.beside)
+        return Group(*map(spread, parts))
+
 
 def group(cluster: Cluster, ranks: Value, stride: Value = 1.0, *, alone: bool = False) -> Group:
     """The group of `ranks` GPUs that stand `stride` apart in the cluster's order.
@@ -70,14 +78,26 @@ def group(cluster: Cluster, ranks: Value, stride: Value = 1.0, *, alone: bool = 
     tp · cp apart. Many such groups lie side by side, unless it is `alone`: then it starts at the
     edge of an island and straddles none.
     """
+    islands = (cluster.domain_gpus, cluster.near_gpus, cluster.site_gpus)
+    if isinstance(ranks, np.ndarray) or isinstance(stride, np.ndarray):
+        return _group(*islands, ranks, stride, alone=alone)
+    return _one_group(*islands, ranks, stride, alone=alone)
+
+
+def _group(
+    domain: int, near_gpus: int, site: int | None, ranks: Value, stride: Value, *, alone: bool
+) -> Group:
     ranks = maximum(ranks, 1.0)
-    fast = _whole_share(cluster.domain_gpus, ranks, stride, alone=alone)
-    near = _whole_share(cluster.near_gpus, ranks, stride, alone=alone)
+    fast = _whole_share(domain, ranks, stride, alone=alone)
+    near = _whole_share(near_gpus, ranks, stride, alone=alone)
     domains = ceil(ranks / near - 1e-9)
-    if cluster.site_gpus is None:
+    if site is None:
         return Group(ranks, fast, near, domains)
-    sites = minimum(ceil(ranks * stride / cluster.site_gpus - 1e-9), ranks)
+    sites = minimum(ceil(ranks * stride / site - 1e-9), ranks)
     return Group(ranks, fast, near, domains, sites, stride)
+
+
+_one_group = lru_cache(maxsize=16_384)(_group)
 
 
 def _whole_share(island: int, ranks: Value, stride: Value, *, alone: bool) -> Value:
@@ -128,9 +148,12 @@ def nic_rate(cluster: Cluster, g: Group) -> Value:
 
     B · (1 − loss)^log₂(M / tier) beyond the nodes that one tier of switches joins.
     """
+    rate = max(cluster.nic_effective_bytes_per_s, 1.0)
+    if nowhere(g.domains > NETWORK.tier_nodes):
+        return rate
     loss = NETWORK.spread_loss if cluster.spreads else NETWORK.hash_loss
     beyond = maximum(g.domains / NETWORK.tier_nodes, 1.0)
-    return max(cluster.nic_effective_bytes_per_s, 1.0) * beyond ** math.log2(1.0 - loss)
+    return rate * beyond ** math.log2(1.0 - loss)
 
 
 def ring_rate(cluster: Cluster, g: Group) -> Value:
@@ -239,12 +262,12 @@ def nvls_rate(cluster: Cluster, fast: Value) -> Value:
 
 def nvls_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
     """In-switch all-reduce inside one domain; legal from a few ranks of one NVSwitch on. [s]"""
-    if not sums_in_switch(cluster):
+    legal = (g.fast >= cluster.link.nvls_min_ranks) & (g.fast == g.ranks)
+    if not sums_in_switch(cluster) or nowhere(legal):
         return NEVER
     steps = 2.0 * (g.ranks - 1)
     x = steps / g.ranks * size / nvls_rate(cluster, g.fast)
     time = cluster.link.nvls_us * MICRO + x + sqrt(cluster.link.ramp_s * steps * x)
-    legal = (g.fast >= cluster.link.nvls_min_ranks) & (g.fast == g.ranks)
     return where(legal, time, NEVER)
 
 
@@ -255,7 +278,10 @@ def nvls_tree_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
     byte leaves once, else twice (487 against 400 GB/s on two p5). Legal for whole domains: nodes,
     or a pair of racks.
     """
-    if not sums_in_switch(cluster) or cluster.domain_gpus < cluster.near_gpus:
+    legal = (g.domains > 1) & (g.fast > 1)
+    if cluster.domain_gpus > NODE_DOMAIN:
+        legal = legal & (g.domains <= 2)
+    if not sums_in_switch(cluster) or cluster.domain_gpus < cluster.near_gpus or nowhere(legal):
         return NEVER
     inner = 2.0 * (g.fast - 1) / g.fast * size / maximum(nvls_rate(cluster, g.fast), 1.0)
     depth = 2.0 * log2(maximum(g.domains, 1.0))
@@ -263,9 +289,6 @@ def nvls_tree_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
     latency = base + 2.0 * (g.fast - 1) * hop + depth * cluster.hop_s
     x = maximum(inner, _over_the_fabric(cluster, size, g))
     pace = ramp * 2.0 * (g.fast - 1) + cluster.fabric_link.ramp_us * MICRO * depth
-    legal = (g.domains > 1) & (g.fast > 1)
-    if cluster.domain_gpus > NODE_DOMAIN:
-        legal = legal & (g.domains <= 2)
     return where(legal, latency + x + sqrt(pace * x), NEVER)
 
 
@@ -305,14 +328,15 @@ def _one_node(g: Group) -> Truth:
 
 def pat_all_gather(cluster: Cluster, size: Value, g: Group) -> Value:
     """Parallel aggregated trees, one rank a node: log₂ steps, .75 of the rate; NCCL ≥ 2.23. [s]"""
-    if isinstance(g.near, float) and g.near > 1:
+    legal = (g.near == 1) & (g.ranks > 2)
+    if nowhere(legal):
         return NEVER
     base, _, ramp = _inner_link(cluster)
     steps = log2(maximum(g.ranks, 1.0))
     x = (g.ranks - 1) / g.ranks * size / (0.75 * ring_rate(cluster, g))
     pace = max(ramp, cluster.fabric_link.ramp_us * MICRO)
     time = base + steps * cluster.hop_s + 2.8 * MICRO * g.ranks / 8.0 + x + sqrt(pace * steps * x)
-    return where((g.near == 1) & (g.ranks > 2), time, NEVER)
+    return where(legal, time, NEVER)
 
 
 def two_level_all_to_all(

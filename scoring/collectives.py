@@ -4,6 +4,10 @@ The time is the minimum over the algorithms that are legal (`algorithms`; NCCL t
 way), and where the same kind of link was measured it is drawn to the measured curve (`curves`).
 """
 
+from functools import lru_cache
+
+import numpy as np
+
 from scoring.algorithms import (
     ALGORITHMS,
     KINDS,
@@ -28,6 +32,7 @@ __all__ = [
     "collective_time",
     "domain_rate",
     "fastest_algorithm",
+    "forget_times",
     "group",
     "legal_times",
     "two_level_all_to_all",
@@ -47,10 +52,25 @@ def collective_time(cluster: Cluster, kind: str, size: Value, g: Group) -> Value
     g
         The ranks, from `group(cluster, ranks, stride)`. Broadcasts with `size`.
     """
+    if isinstance(size, np.ndarray) or isinstance(g.ranks, np.ndarray):
+        return _time(cluster, kind, size, g)
+    return _one_time(cluster, kind, size, g)
+
+
+def _time(cluster: Cluster, kind: str, size: Value, g: Group) -> Value:
     time = formula_time(cluster, kind, size, g) * correction(cluster, kind, size, g)
     if cluster.site_gpus is not None:
         time = over_sites(cluster, kind, size, g, time)
     return where(g.ranks > 1, time, 0.0)
+
+
+# Layouts tried one by one share most of their groups and messages.
+_one_time = lru_cache(maxsize=65_536)(_time)
+
+
+def forget_times() -> None:
+    """Empty the memory of single times, which hang on the constants."""
+    _one_time.cache_clear()
 
 
 def over_sites(cluster: Cluster, kind: str, size: Value, g: Group, time: Value) -> Value:

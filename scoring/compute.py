@@ -2,6 +2,7 @@
 the optimizer. Seconds on one GPU, broadcast over layouts.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scoring.constants import KERNELS, SOFTWARE, TRAINING
@@ -41,6 +42,11 @@ class LayerTime:
     def total(self) -> Value:
         """Forward, backward and what is computed twice. [s]"""
         return self.forward + self.backward + self.recompute
+
+    def over(self, spread: Callable[[Value], Value]) -> "LayerTime":
+        """The same for all rows, from a row of each kind."""
+        parts = (self.forward, self.backward, self.recompute, self.attention)
+        return LayerTime(*map(spread, parts))
 
 
 def layer_time(cluster: Cluster, job: Job, layout: Layout) -> LayerTime:

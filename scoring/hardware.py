@@ -82,6 +82,11 @@ class Cluster:
     pessimistic: "Cluster | None" = field(default=None, repr=False)
     optimistic: "Cluster | None" = field(default=None, repr=False)
 
+    def __hash__(self) -> int:
+        """By what decides the time on it; equal clusters agree on these."""
+        rates = (self.gpu, self.gpu_count, self.domain_gpus, self.scale_up_bytes_per_s)
+        return hash((*rates, self.fabric, self.nic_bytes_per_s, self.oversubscription))
+
     def __post_init__(self) -> None:
         """Refuse what no machine can be, also where `dataclasses.replace` asks what if.
 

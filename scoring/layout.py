@@ -5,7 +5,7 @@ equations of `memory` and `training` broadcast over the rows. Recompute is the i
 that the least recompute which fits is found by looking at neighbours.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -25,6 +25,7 @@ MAX_EP = 256
 MIN_TOKENS_PER_CP_RANK = 2048  # shorter pieces leave nothing to hide a ring step behind
 MAX_VIRTUAL_STAGES = 12
 MAX_MICRO_BATCH_TOKENS = 65_536
+WORTH_SHARING = 1024  # rows; fewer are costed as fast as they are sorted into kinds
 LAYOUT_FIELDS = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "virtual_stages", "zero_stage")
 COLUMNS = (*LAYOUT_FIELDS, "recompute")
 
@@ -47,6 +48,10 @@ class Layout:
     zero_stage: Value = 0.0
     recompute: Value = 0.0
     zero_group: float = 0.0
+    # Of columns: numbers of the kinds of rows that are alike inside a layer (tp, cp, ep,
+    # micro_batch, recompute), and in what replicas exchange (the split and zero_stage).
+    inside: NDArray[np.intp] | None = None
+    between: NDArray[np.intp] | None = None
 
     @property
     def gpus(self) -> Value:
@@ -66,12 +71,31 @@ class Layout:
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Layout":
         """The chosen rows of a layout of columns."""
         columns: dict[str, Any] = {n: np.asarray(getattr(self, n))[chosen] for n in COLUMNS}
+        for name in ("inside", "between"):
+            kinds = getattr(self, name)
+            columns[name] = None if kinds is None else kinds[chosen]
         return replace(self, **columns)
+
+    def one_of_each(
+        self, kinds: NDArray[np.intp] | None
+    ) -> tuple["Layout", Callable[[Value], Value]]:
+        """A row of each kind, and what spreads values of these over all rows again.
+
+        What depends on a few columns takes few values: 10,000 candidates share some 200 layers.
+        """
+        if kinds is None or len(kinds) < WORTH_SHARING:
+            return self, lambda value: value
+        first = np.full(int(kinds.max(initial=0)) + 1, -1)
+        first[kinds[::-1]] = np.arange(len(kinds))[::-1]
+        there = first >= 0
+        place = (np.cumsum(there) - 1)[kinds]
+        few = replace(self.rows(first[there]), inside=None, between=None)
+        return few, lambda value: value[place] if isinstance(value, np.ndarray) else value
 
     def row(self, index: int) -> "Layout":
         """One row of a layout of columns, as plain numbers."""
         numbers: dict[str, Any] = {n: float(np.asarray(getattr(self, n))[index]) for n in COLUMNS}
-        return replace(self, **numbers)
+        return replace(self, **numbers, inside=None, between=None)
 
     def __len__(self) -> int:
         """Rows of a layout of columns; 1 for a single layout."""
@@ -187,12 +211,32 @@ def candidates(job: Job, gpus: int) -> Layout:
     batch. Interleaving needs whole rounds of micro-batches; sharded weights and gradients (ZeRO 2
     and 3) need one stage. Recompute is the innermost index.
     """
-    rows = [row for split in _splits(job, gpus) for row in _schedules(job, *split)]
-    table = np.array(rows, dtype=np.float64).reshape(-1, 8)
+    splits = list(_splits(job, gpus))
+    schedules = [list(_schedules(job, *split)) for split in splits]
+    table = np.array([row for each in schedules for row in each], dtype=np.float64).reshape(-1, 8)
     levels = (RECOMPUTE.index(job.recompute),) if job.recompute else (0, 1, 2)
     columns = np.repeat(table, len(levels), axis=0).T
     recompute = np.tile(np.array(levels, dtype=np.float64), len(table))
-    return Layout(**dict(zip(COLUMNS, (*columns, recompute), strict=True)))
+    rows = Layout(**dict(zip(COLUMNS, (*columns, recompute), strict=True)))
+    counts = np.array([len(each) * len(levels) for each in schedules], dtype=np.intp)
+    split = np.repeat(np.arange(len(splits)), counts)
+    return replace(rows, inside=_inside(splits, split, rows), between=_between(split, rows))
+
+
+def _inside(
+    splits: Sequence[tuple[int, int, int, int, int]], split: NDArray[np.intp], rows: Layout
+) -> NDArray[np.intp]:
+    """Numbers of the kinds of rows that agree in tp, cp, ep, micro_batch and recompute."""
+    known: dict[tuple[int, int, int], int] = {}
+    lanes = [known.setdefault((tp, cp, ep), len(known)) for tp, _, _, cp, ep in splits]
+    sizes, size = np.unique(rows.micro_batch, return_inverse=True)
+    layer = np.array(lanes, dtype=np.intp)[split] * len(sizes) + size
+    return layer * len(RECOMPUTE) + np.asarray(rows.recompute, dtype=np.intp)
+
+
+def _between(split: NDArray[np.intp], rows: Layout) -> NDArray[np.intp]:
+    """Numbers of the kinds of rows that agree in their split and in zero_stage."""
+    return split * 4 + np.asarray(rows.zero_stage, dtype=np.intp)
 
 
 def _splits(job: Job, gpus: int) -> Iterator[tuple[int, int, int, int, int]]:

@@ -120,7 +120,8 @@ def pipeline_sends(
         return 0.0, ()
     tokens = layout.micro_batch * job.seq_len / layout.cp
     size = BF16 * tokens * job.transformer.hidden / layout.tp
-    g = group(cluster, layout.pp, layout.tp * layout.cp * layout.dp)
+    few, spread = layout.one_of_each(layout.between)
+    g = group(cluster, few.pp, few.tp * few.cp * few.dp).over(spread)
     time = collective_time(cluster, "send_recv", size, g)
     steady = rounds * layout.virtual_stages * (1.0 - software.pp_overlap)
     shown = where(layout.pp > 1, 2.0 * time * (layout.pp - 1 + steady), 0.0)
@@ -142,20 +143,20 @@ def data_parallel(
     software overlaps. ZeRO 3 gathers each layer twice and reduces it once for every micro-batch:
     max(compute, communication) a layer, and what the software cannot overlap of the shorter one.
     """
-    dense, experts = local_parameters(job, layout)
-    g = group(cluster, layout.shard_ranks, layout.tp)
+    few, spread = layout.one_of_each(layout.between)
+    dense, experts = local_parameters(job, few)
+    g = group(cluster, few.shard_ranks, few.tp)
     sizes = [x * trainable_share(job) for x in (gradient_bytes(job), BF16)]
-    reduce, gather, kind = _exchange(
-        cluster, layout, g, sizes[0] * dense, sizes[1] * dense, software
-    )
+    reduce, gather, kind = _exchange(cluster, few, g, sizes[0] * dense, sizes[1] * dense, software)
     traffic = Traffic("data parallel", kind, sizes[0] * dense, g, reduce + gather, 0.0)
     if job.transformer.moe_layers:
-        cut = where(layout.ep > 1, layout.ep, layout.tp)
-        e = group(cluster, layout.expert_shard_ranks, cut)
-        more = _exchange(cluster, layout, e, sizes[0] * experts, sizes[1] * experts, software)
+        cut = where(few.ep > 1, few.ep, few.tp)
+        e = group(cluster, few.expert_shard_ranks, cut)
+        more = _exchange(cluster, few, e, sizes[0] * experts, sizes[1] * experts, software)
         reduce, gather = reduce + more[0], gather + more[1]
+    reduce, gather = spread(reduce), spread(gather)
     shown = _not_hidden(job, layout, layer, rounds, software, reduce, gather)
-    sharded = _sharded_layers(cluster, job, layout, layer, rounds, software, g)
+    sharded = _sharded_layers(cluster, job, layout, layer, rounds, software)
     shown = where(layout.zero_stage >= 3, sharded, shown)
     shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
     return shown, (replace(traffic, exposed=shown),)
@@ -231,25 +232,25 @@ def _sharded_layers(
     layer: LayerTime,
     rounds: Value,
     software: Software,
-    g: Group,
 ) -> Value:
     """What ZeRO-3's gathers and reductions add to the step, over all layers. [s]"""
     if isinstance(layout.zero_stage, float) and layout.zero_stage < 3:
         return 0.0
-    model = job.transformer
-    dense, experts = local_parameters(job, layout)
-    layers = model.layers / layout.pp
+    few, spread = layout.one_of_each(layout.between)
+    dense, experts = local_parameters(job, few)
+    layers: Value = job.transformer.layers / few.pp
     local = (dense + experts) / layers
     sums = gradient_bytes(job) * trainable_share(job) * local
-    near = g
+    g = near = group(cluster, few.shard_ranks, few.tp)
     copies: Value = 0.0
     if layout.zero_group:  # gathered close by, and each shard's sum made equal to its copies' once
-        near = group(cluster, minimum(g.ranks, layout.zero_group), layout.tp)
-        across = group(cluster, g.ranks / near.ranks, layout.tp * near.ranks)
+        near = group(cluster, minimum(g.ranks, layout.zero_group), few.tp)
+        across = group(cluster, g.ranks / near.ranks, few.tp * near.ranks)
         copies = collective_time(cluster, "all_reduce", layers * sums / near.ranks, across)
     pieces = software.pieces
     gather = pieces * collective_time(cluster, "all_gather", BF16 * local / pieces, near)
     reduce = pieces * collective_time(cluster, "reduce_scatter", sums / pieces, near)
+    layers, gather, reduce, copies = map(spread, (layers, gather, reduce, copies))
     forward_more, forward_lost = _side_by_side(layer.forward, gather)
     backward_more, backward_lost = _side_by_side(layer.backward + layer.recompute, gather + reduce)
     copies_more, copies_lost = _side_by_side(layers * (layer.backward + layer.recompute), copies)

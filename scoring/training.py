@@ -46,7 +46,7 @@ class StepTime:
     exposed_cp: Value
     optimizer: Value
     jitter: Value
-    traffic: tuple[Traffic, ...] = ()
+    traffic: tuple[Traffic, ...] = ()  # empty for the candidates of a search
 
     @property
     def total(self) -> Value:
@@ -82,11 +82,14 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
     rounds = (job.global_batch or 1) / (layout.dp * layout.micro_batch)
     many = layout.pp > 1
 
-    layer = layer_time(cluster, job, layout)
-    logits = logits_time(cluster, job, layout)
-    tensor, tensor_traffic = tensor_parallel(cluster, job, layout, software)
-    expert, expert_traffic = expert_parallel(cluster, job, layout, software)
-    context, context_traffic = context_parallel(cluster, job, layout, layer)
+    inner, spread = layout.one_of_each(layout.inside)
+    layer = layer_time(cluster, job, inner)
+    tensor, tensor_traffic = tensor_parallel(cluster, job, inner, software)
+    expert, expert_traffic = expert_parallel(cluster, job, inner, software)
+    context, context_traffic = context_parallel(cluster, job, inner, layer)
+    logits = spread(logits_time(cluster, job, inner))
+    tensor, expert, context = spread(tensor), spread(expert), spread(context)
+    layer = layer.over(spread)
     shown = tensor + expert + context  # per layer and micro-batch
 
     more = model.mtp_layers  # behind the last stage's own, with a head of their own
@@ -102,7 +105,8 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
 
     pipeline, pipeline_traffic = pipeline_sends(cluster, job, layout, rounds, software)
     data, data_traffic = data_parallel(cluster, job, layout, layer, rounds, software)
-    update = optimizer_time(cluster, job, layout)
+    outer, over_rows = layout.one_of_each(layout.between)
+    update = over_rows(optimizer_time(cluster, job, outer))
 
     per_stage = rounds * (model.layers + more) / layout.pp
     busy = rounds * mean + bubble + pipeline + data + update
@@ -118,7 +122,9 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
         exposed_cp=per_stage * context,
         optimizer=update,
         jitter=busy * TRAINING.jitter_per_doubling * doublings,
-        traffic=(*(_all_calls(t, per_stage) for t in traffic), *pipeline_traffic, *data_traffic),
+        traffic=()
+        if layout.inside is not None
+        else (*(_all_calls(t, per_stage) for t in traffic), *pipeline_traffic, *data_traffic),
     )
 
 

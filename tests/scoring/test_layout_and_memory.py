@@ -7,9 +7,10 @@ import pytest
 
 from scoring import FieldError, Job, Layout, job
 from scoring.hardware import cluster
-from scoring.layout import candidates
+from scoring.layout import WORTH_SHARING, candidates
 from scoring.memory import activation_bytes_per_layer, training_memory
 from scoring.search import fitting, smallest_count
+from scoring.training import training_step
 
 GPT3 = job("gpt3-175b-pretrain")
 
@@ -143,3 +144,20 @@ def test_a_frozen_mlp_keeps_what_its_activation_read_in_the_width_of_its_weights
         activation_bytes_per_layer(replace(lora, precision=p), Layout()) for p in ("bf16", "fp8")
     )
     assert wide - narrow == 2 * 28672 * lora.seq_len  # two inner vectors a token, a byte each
+
+
+@pytest.mark.parametrize("name", ["gpt3-175b", "mixtral-8x7b"])
+@pytest.mark.parametrize("slug", ["selene-a100", "gb200-nvl72", "l40s-pcie-8"])
+def test_rows_that_share_a_layer_or_an_exchange_are_costed_as_if_alone(name, slug):
+    task = job(f"{name}-pretrain")
+    rows = candidates(task, 512)
+    assert len(rows) > WORTH_SHARING
+    shared = training_step(cluster(slug), task, rows)
+    alone = training_step(cluster(slug), task, replace(rows, inside=None, between=None))
+    for term in ("compute", "exposed_tp", "exposed_pp", "bubble", "exposed_dp", "exposed_ep"):
+        assert getattr(shared, term) == pytest.approx(getattr(alone, term), rel=1e-12), term
+    assert shared.total == pytest.approx(alone.total, rel=1e-12)
+
+
+def test_a_count_that_no_layout_divides_has_no_rows():
+    assert len(candidates(job("gpt3-175b-pretrain"), 7919)) == 0
