@@ -167,7 +167,8 @@ def _experts(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
     tokens = rows * maximum(ranks * busy_share(job, layout), 1.0)
     hit = model.experts * (1.0 - (1.0 - model.topk / model.experts) ** tokens)
     local = model.expert_parameters / maximum(layout.ep, layout.tp)
-    read = hit * local * weight_bytes(kind) / reading_bytes_per_s(gpu, job.engine)
+    reading = reading_bytes_per_s(gpu, job.engine) * SERVING.expert_widened.get(kind, 1.0)
+    read = hit * local * weight_bytes(kind) / reading
     rate = gemm_flop_per_s(gpu, maths(gpu, kind)) * SERVING.expert_efficiency
     return expert_us(gpu) * MICRO + read + 2.0 * tokens * model.topk * local / rate
 

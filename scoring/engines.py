@@ -23,6 +23,7 @@ class ServingKernels:
     index_us: float
     index_bytes: float
     cache_reading: float
+    expert_widened: Mapping[str, float]  # by format of the weights; others read at full rate
     expert_efficiency: float
     exchange_us: float
     prompt_layer_us: float
