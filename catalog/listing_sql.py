@@ -45,7 +45,7 @@ _OFFER = {
 }
 _HELPERS = {
     "provider_title": "p.title::text",
-    "continent": "c.continent::text",
+    "continent": "coalesce(c.continent, r.continent)::text",
     "scale_up_domain_guaranteed_gpus": "t.scale_up_domain_guaranteed_gpus",
     "frontend_burst_gbits_per_s": "t.frontend_burst_gbits_per_s",
     "rdma": "t.rdma",
@@ -88,6 +88,16 @@ _GIVES_WAY = f"""(o.price_note is distinct from '{NO_PRICE_FOUND}' or not exists
       and not q.cross_check
   ))"""
 
+# An offer of no region says nothing beside one of the same thing in a region: what a list calls
+# its price anywhere, or a dated price, gives way to what is read of the regions.
+_NOWHERE = """(o.region is not null or not exists (
+    select from catalog_offer q
+    where q.instance_type_id = o.instance_type_id and q.region is not null
+      and q.via is not distinct from o.via and q.tier is not distinct from o.tier
+      and q.price_model = o.price_model and q.native_amount is not null and not q.cross_check
+      and (q.run_id is not null or o.run_id is null) and {listed}
+  ))"""
+
 # An aggregator's offer is listed where its seller was not read directly at the time.
 _OF_THEN = """(not o.cross_check or not exists (
     select from catalog_offer d join catalog_instancetype s on s.id = d.instance_type_id
@@ -112,7 +122,8 @@ def _view() -> str:
         "usd_per_gpu_hour": "o.usd_per_gpu_hour",
     }
     select = _select(now, prices="").replace("h.", "o.")
-    listed = f"o.ended_at is null and not o.cross_check and {_GIVES_WAY}"
+    nowhere = _NOWHERE.format(listed="q.ended_at is null")
+    listed = f"o.ended_at is null and not o.cross_check and {_GIVES_WAY} and {nowhere}"
     return f"create view offer_listing as {select}\n  where {listed};"
 
 
@@ -123,9 +134,11 @@ def _function() -> str:
         "collected_at": "greatest(h.valid_from, s.seen)",
         "usd_per_gpu_hour": "round(h.usd_per_hour / t.gpu_count::numeric, 6)",
     }
+    nowhere = _NOWHERE.format(listed="q.first_seen <= as_of and coalesce(q.ended_at > as_of, true)")
     return (
         "create function offer_listing_at(as_of timestamptz) returns setof offer_listing "
-        f"language sql stable as $$ {_select(then, prices=_PERIOD)}\n  where {_OF_THEN} $$;"
+        f"language sql stable as $$ {_select(then, prices=_PERIOD)}\n"
+        f"  where {_OF_THEN} and {nowhere} $$;"
     )
 
 

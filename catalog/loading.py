@@ -63,7 +63,7 @@ def _write_places(data: bundled.Data) -> None:
         [_region(line) for _, line in sorted(regions.items())],
         update_conflicts=True,
         unique_fields=["provider", "region"],
-        update_fields=["country", "source"],
+        update_fields=["country", "continent", "source"],
     )
     rates = {(rate.currency, rate.day): rate for rate in data.rates}
     Rate.objects.bulk_create(
@@ -80,6 +80,7 @@ def _region(line: bundled.Line) -> Region:
         provider_id=line["provider"],
         region=line["region"],
         country_id=line["country"] or None,
+        continent=line["continent"] or None,
         source=line["source"],
     )
 

@@ -90,12 +90,25 @@ def add_places(cursor: CursorWrapper) -> None:
         "where country is not null order by 1 on conflict do nothing"
     )
     cursor.execute(
-        "insert into catalog_region (provider_id, region, country, source) "
-        "select provider, region, min(country), min(source_url) from incoming where region <> '' "
+        "insert into catalog_region (provider_id, region, country, continent, source) "
+        f"select provider, region, min(country), {_CONTINENT}, min(source_url) "
+        "from incoming where region <> '' "
         "group by 1, 2 order by 1, 2 on conflict (provider_id, region) do update "
-        "set country = excluded.country "
-        "where catalog_region.country is null and excluded.country is not null"
+        "set country = coalesce(catalog_region.country, excluded.country), "
+        "continent = coalesce(catalog_region.continent, excluded.continent) "
+        "where (catalog_region.country is null and excluded.country is not null) "
+        "or (catalog_region.continent is null and excluded.continent is not null)"
     )
+
+
+# Of a region whose country nobody says, by the words that its name begins with.
+CONTINENTS = {
+    "africa": "africa", "asia": "asia", "europe|eu": "europe", "oceania": "oceania",
+    "north[- ]?america": "north-america", "south[- ]?america": "south-america",
+}  # fmt: skip
+_CONTINENT = "case {} end".format(
+    " ".join(f"when region ~* '^({words})\\M' then '{name}'" for words, name in CONTINENTS.items())
+)
 
 
 def write_offers(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import connection
 from django.db.models import Count, F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -168,8 +169,15 @@ def _through() -> dict[str, list[str]]:
 
 def _offers() -> dict[str, dict[str, Any]]:
     """Offers that are listed now, by who runs the machines."""
-    rows = Offer.objects.listed().values(slug=F("instance_type__provider"))
-    return _by_slug(rows.annotate(offers=Count("id"), newest=NEWEST))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select provider, count(*), "
+            "max(collected_at) filter (where native_amount is not null) "
+            "from offer_listing group by provider"
+        )
+        return {
+            slug: {"offers": offers, "newest": newest} for slug, offers, newest in cursor.fetchall()
+        }
 
 
 def _listed() -> dict[str, dict[str, Any]]:

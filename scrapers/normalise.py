@@ -38,6 +38,7 @@ from scrapers.listing import (
 )
 from scrapers.prices import outside_band
 from scrapers.quantities import UnknownUnit, gigabytes
+from scrapers.regions import named_country
 from scrapers.registry import provider_module
 from scrapers.sellers import seller
 
@@ -238,7 +239,7 @@ class _Desk:
             source_url=listing.url,
             facts=kind.facts,
             region=listing.region,
-            country=listing.country,
+            country=listing.country or named_country(listing.region),
             tier=listing.tier,
             available=listing.available,
             gpu_candidates=kind.candidates,

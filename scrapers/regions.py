@@ -3,6 +3,21 @@
 import re
 from functools import cache
 
+# Words of a region's name that are a country's: "kansascity-usa-1", "UTAH_USA", "us-east-3".
+_COUNTRIES = {
+    "usa": "US", "us": "US", "canada": "CA", "uk": "GB", "norway": "NO", "sweden": "SE",
+    "finland": "FI", "iceland": "IS", "france": "FR", "germany": "DE", "netherlands": "NL",
+    "poland": "PL", "spain": "ES", "italy": "IT", "india": "IN", "japan": "JP", "singapore": "SG",
+    "australia": "AU", "israel": "IL", "brazil": "BR", "mexico": "MX",
+}  # fmt: skip
+
+
+def named_country(region: str | None) -> str | None:
+    """ISO 3166, where a word of the name is a country's; the last one counts."""
+    words = re.split(r"[^a-z]+", (region or "").lower())
+    return next((_COUNTRIES[word] for word in reversed(words) if word in _COUNTRIES), None)
+
+
 # Azure regions begin with their country or, in the United States, hold it.
 # https://learn.microsoft.com/azure/reliability/regions-list (read 2026-11-29)
 _AZURE = {

@@ -2,12 +2,11 @@
 
 from django.db import migrations, models
 
-from catalog import listing_sql
-
 
 class Migration(migrations.Migration):
     dependencies = [("catalog", "0006_rate_readings")]
 
+    # The listing is made by the newest migration that runs `listing_sql`.
     operations = [
         migrations.AddField("offer", "cross_check", models.BooleanField(db_default=False)),
         migrations.AddIndex(
@@ -18,5 +17,4 @@ class Migration(migrations.Migration):
                 name="offer_through_another",
             ),
         ),
-        migrations.RunSQL(listing_sql.create(), listing_sql.DROP),
     ]

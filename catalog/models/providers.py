@@ -54,6 +54,8 @@ class Region(models.Model):
     country = models.ForeignKey(
         Country, models.PROTECT, db_column="country", null=True, blank=True, related_name="+"
     )
+    # Where the name says no more than that ("Europe"); else it is the country's.
+    continent = models.CharField(max_length=32, null=True, blank=True)
     source = models.CharField(max_length=400, blank=True)
 
     class Meta:

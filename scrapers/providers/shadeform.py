@@ -32,6 +32,7 @@ from scrapers.listing import (
     key_of,
     rows_of,
 )
+from scrapers.regions import named_country
 
 TYPES = "https://api.shadeform.ai/v1/instances/types"
 PROVIDER = Provider(
@@ -46,13 +47,6 @@ PROVIDER = Provider(
 # GPUs that are sold in more than one form: theirs is worth a word.
 FORMED = re.compile(r"(A100|A800|H100|H200|H800|V100)\b", re.IGNORECASE)
 FORM = re.compile(r"sxm|pcie|nvl|oam", re.IGNORECASE)
-# The country in a region's name: "kansascity-usa-1".
-COUNTRIES = {
-    "usa": "US", "us": "US", "canada": "CA", "uk": "GB", "norway": "NO", "sweden": "SE",
-    "finland": "FI", "iceland": "IS", "france": "FR", "germany": "DE", "netherlands": "NL",
-    "poland": "PL", "spain": "ES", "italy": "IT", "india": "IN", "japan": "JP", "singapore": "SG",
-    "australia": "AU", "israel": "IL", "brazil": "BR", "mexico": "MX",
-}  # fmt: skip
 
 
 def fetch(http: Http) -> Iterator[Document]:
@@ -153,8 +147,7 @@ def _country(place: Row) -> str | None:
     first = (place.text("display_name") or "").split(",")[0].strip()
     if re.fullmatch("[A-Z]{2}", first):
         return first
-    words = (place.text("region") or "").lower().split("-")
-    return next((COUNTRIES[word] for word in reversed(words) if word in COUNTRIES), None)
+    return named_country(place.text("region"))
 
 
 def _includes(has: Row) -> str:

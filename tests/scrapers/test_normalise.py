@@ -15,6 +15,7 @@ from scrapers.gpu_names import UnknownGpu, aliases, identify, skus_of
 from scrapers.listing import Evidence, Ignored, Listing, Price
 from scrapers.normalise import Rate, settle
 from scrapers.quantities import UnknownUnit, bandwidths, count, fold, gigabytes
+from scrapers.regions import named_country
 from scrapers.registry import PROVIDERS
 
 
@@ -396,3 +397,19 @@ def test_rows_know_their_place():
     inner = page.rows("offers")[0].row("a")
     assert inner is not None
     assert inner.where == "offers[0].a"
+
+
+@pytest.mark.parametrize(
+    ("region", "country"),
+    [
+        ("us-east-3", "US"),
+        ("UTAH_USA", "US"),
+        ("kansascity-usa-1", "US"),
+        ("FINLAND", "FI"),
+        ("eu-north1", None),
+        ("usual-2", None),
+        (None, None),
+    ],
+)
+def test_a_word_of_a_regions_name_may_be_its_country(region, country):
+    assert named_country(region) == country

@@ -1,0 +1,16 @@
+"""A region may be known by its continent alone; an offer of none gives way to those of regions."""
+
+from django.db import migrations, models
+
+from catalog import listing_sql
+
+
+class Migration(migrations.Migration):
+    dependencies = [("catalog", "0010_lists_in_parts")]
+
+    operations = [
+        migrations.AddField(
+            "region", "continent", models.CharField(blank=True, max_length=32, null=True)
+        ),
+        migrations.RunSQL(listing_sql.create(), listing_sql.DROP),
+    ]
