@@ -6,7 +6,7 @@ from catalog import listing_sql
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalog", "0010_lists_in_parts")]
+    dependencies = [("catalog", "0011_offers_have_room")]
 
     operations = [
         migrations.AddField(
