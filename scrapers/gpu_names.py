@@ -199,23 +199,24 @@ def skus_of(slugs: Iterable[str]) -> list[Sku]:
 
 
 def _alias(folded: str, provider: str, taught: Aliases) -> str | None:
-    word = _key(folded)
-    keys = (provider, word), ("", word)
-    return next((told[key] for told in (taught, aliases()) for key in keys if key in told), None)
+    """What people taught of these very words; else what the file says of their letters."""
+    return _of(taught, provider, folded.casefold()) or _of(aliases(), provider, _key(folded))
+
+
+def _of(told: Aliases, provider: str, words: str) -> str | None:
+    return told.get((provider, words)) or told.get(("", words))
 
 
 @cache
 def aliases() -> Aliases:
     """(provider or "", words without spaces and signs) → a slug, or plainer words."""
     with ALIASES.open(encoding="utf-8", newline="") as lines:
-        return {
-            alias_key(row["provider"], row["words"]): row["gpu"] for row in csv.DictReader(lines)
-        }
+        return {(row["provider"], _key(row["words"])): row["gpu"] for row in csv.DictReader(lines)}
 
 
 def alias_key(provider: str, words: str) -> tuple[str, str]:
-    """The key that an alias goes by: one provider's, or with "" all of theirs."""
-    return provider, _key(fold(words))
+    """The key that taught words go by: one provider's, or with "" all of theirs."""
+    return provider, fold(words).casefold()
 
 
 def _key(words: str) -> str:

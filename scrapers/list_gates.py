@@ -5,7 +5,7 @@ warning names no figure of another row: the offer is the same as long as its own
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
@@ -24,7 +24,7 @@ Taken = tuple[OfferRecord, Listing]
 
 
 def one_an_identity(
-    taken: Sequence[Taken], ignored: Counter[str], accepted: Container[str]
+    taken: Sequence[Taken], ignored: Counter[str], accepted: Collection[str]
 ) -> tuple[list[Taken], list[Rejected]]:
     """Of several rows for one identity the cheapest stands; the order of rows does not matter.
 
@@ -44,9 +44,11 @@ def one_an_identity(
             warnings = dict.fromkeys((*kept.warnings, *left.warnings))
         else:
             two = f"two prices for one offer: {_plain(left)} at {again.where}"
-            rule = "a person chose" if price_key(kept) in accepted else "the lower stands"
-            reason = f"{two} beside {_plain(kept)} at {at.where}; {rule}"
-            rejected.append(doubted(left, again, Gate.TWO_PRICES, reason))
+            if accepted and price_key(kept) in accepted:
+                ignored["another price than the one that a person chose"] += 1
+            else:
+                reason = f"{two} beside {_plain(kept)} at {at.where}; the lower stands"
+                rejected.append(doubted(left, again, Gate.TWO_PRICES, reason))
             warnings = dict.fromkeys((*kept.warnings, f"{two} too"))
         standing[identity] = replace(kept, warnings=tuple(warnings)), at
     return list(standing.values()), rejected
@@ -56,7 +58,7 @@ def _plain(offer: OfferRecord) -> str:
     return "none" if offer.native_amount is None else plain(offer.native_amount)
 
 
-def _order(offer: OfferRecord, accepted: Container[str]) -> tuple[bool, bool, bool, Decimal]:
+def _order(offer: OfferRecord, accepted: Collection[str]) -> tuple[bool, bool, bool, Decimal]:
     """A person's choice, priced before unpriced, to be had before rented out, cheap before dear."""
     chosen = bool(accepted) and price_key(offer) in accepted
     price = offer.native_amount
