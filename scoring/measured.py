@@ -201,7 +201,9 @@ def _training_layout(
             raise CannotPredict("layout not stated, and none that divides fits")
         return rows[0], True
     tp, pp, cp = stated["tp"], stated["pp"], stated["cp"] or 1.0
-    dp = max(float(count // int(tp * pp * cp)), 1.0)
+    if count % int(tp * pp * cp):
+        raise CannotPredict("the stated layout does not divide the GPUs")
+    dp = float(count // int(tp * pp * cp))
     share = (job.global_batch or 1) / dp
     if share < 1:  # MLPerf counts dp without cp in some submissions
         dp, cp = float(job.global_batch or 1), count / (tp * pp * (job.global_batch or 1))

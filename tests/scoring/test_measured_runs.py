@@ -170,3 +170,8 @@ def test_a_power_in_the_name_of_a_card_is_a_cap_on_it():
     whole, held = (machine({"gpu_model": f"H100-SXM5-80GB{x}"}).gpu for x in ("", "-500W"))
     assert held.flop_per_s["bf16"] < whole.flop_per_s["bf16"]
     assert machine({"gpu_model": "A100-SXM4-80GB (400W)"}).gpu is machine({"gpu_model": "A100"}).gpu
+
+
+def test_a_layout_that_does_not_divide_is_no_question():
+    with pytest.raises(CannotPredict, match="does not divide"):
+        predict({**RUN, "tp": "3"})
