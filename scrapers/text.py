@@ -21,6 +21,7 @@ from scrapers.text_fabrics import FABRIC_READERS
 from scrapers.text_gpus import GPU_READERS
 from scrapers.text_links import LINK_READERS
 from scrapers.text_networks import NETWORK_READERS
+from scrapers.text_peaks import PEAK_READERS
 from scrapers.text_prices import price_of
 from scrapers.text_reading import Reading
 from scrapers.text_tables import unfolded
@@ -105,7 +106,7 @@ def _read(slug: str, instance: str, text: str) -> Reading:
     parts = tuple(part.strip() for part in re.split(r"[|;\n]", text) if part.strip())
     known = instance in known_types().get(slug, {})
     reading = Reading(slug, instance, text, parts, known)
-    for reader in (*GPU_READERS, *FABRIC_READERS, *NETWORK_READERS, *LINK_READERS):
+    for reader in (*GPU_READERS, *FABRIC_READERS, *NETWORK_READERS, *LINK_READERS, *PEAK_READERS):
         reader(reading)
     return reading
 

@@ -26,7 +26,7 @@ _FABRICS = (
 )
 JOINING = (
     rf"RDMA|{_IB}|RoCE|Spectrum-?X|(?<![A-Za-z])EFA|Elastic Fabric|TCPX|Omni-?Path|Slingshot"
-    r"|ConnectX|scale.?out|back.?end|(?:compute|cluster|gpu) (?:network|fabric)|east.west"
+    r"|scale.?out|back.?end|(?:compute|cluster|gpu) (?:network|fabric)|east.west"
     r"|(?-i:(?<![A-Za-z])[EHNX]DR(?![A-Za-z]))|(?<!infinity )(?<!elastic )fabric"
 )
 # A provider's own word for its one RDMA network.

@@ -57,7 +57,8 @@ def gpu_in(text: str) -> Words | None:
         return Words(
             (), _before(found[1], found[2]) or _after(near[variant.end() :]), printed, near
         )
-    form = _form(f"{board or ''}|{near}") or _form_of_all(text)
+    one_form = chip_of_one_form(re.sub(r"[-_ ]", "", chip.lower()))
+    form = [] if one_form else _form(f"{board or ''}|{near}") or _form_of_all(text)
     same = [m for m in mentions if m[4].lower() == chip.lower()][:MENTIONS]
     counts = (
         _before(m[1], m[2]) or _after(_near(text, m.end()))
@@ -90,12 +91,18 @@ def _pattern() -> re.Pattern[str]:
     after = r"(?![0-9])(?=$|[^A-Za-z]|x[0-9]|ib(?![a-z])|p(?![a-z])|sxm|pcie|nvl|gpu)"
     return re.compile(
         f"{_COUNT}(?<![A-WYZa-wyz]){_BOARD}{_MAKER}{_BOARD.replace('(', '(?:', 1)}"
-        f"(?<![A-WYZa-wyz])({spelled}){after}",
+        f"({spelled}){after}",
         re.IGNORECASE,
     )
 
 
 _PIECES = re.compile(r"(rtx|gtx|pro|quadro|sff|ada|super|titan|gaudi|ti(?=$|super))")
+
+
+@cache
+def chip_of_one_form(chip: str) -> bool:
+    """True of a superchip: whatever form a text gives it, there is one."""
+    return {sku.form for sku in skus_of(gpus()) if sku.chip == chip} == {"superchip"}
 
 
 def _spelled(chip: str) -> str:
@@ -105,6 +112,7 @@ def _spelled(chip: str) -> str:
 # --- How many ---------------------------------------------------------------------------------
 
 MOST = 128
+LIKELY_MOST = 16  # in one instance, where only a bare number says it
 
 
 def _before(number: str | None, times: str | None) -> Decimal | None:
@@ -115,11 +123,11 @@ def _before(number: str | None, times: str | None) -> Decimal | None:
     if gpus_ is None or not 0 < gpus_ <= MOST:
         return None
     joined = (times or "") in ("-", "_", "")
-    return None if joined and gpus_ > 16 else gpus_
+    return None if joined and gpus_ > LIKELY_MOST else gpus_
 
 
 _BESIDE = (
-    r"(?:[-_ ,(]{0,2}(?:sxm[2-6]?|pcie(?: ?(?:gen ?)?[345](?:\.0)?)?|nvl|oam|hgx|gpus?|nvlink|ib"
+    r"(?:[-_ ,()]{0,2}(?:sxm[2-6]?|pcie(?: ?(?:gen ?)?[345](?:\.0)?)?|nvl|oam|hgx|gpus?|nvlink|ib"
     r"|[0-9]{2,4} ?(?:gib|gb|g)|hbm[0-9]e?|gddr[0-9]x?|blackwell|hopper|ampere|ada|server|vram"
     r"|edition|workstation|tensor|core|roce|generation|nc|v2)(?![0-9])){0,8}"
 )
@@ -163,11 +171,29 @@ def gpus_in(text: str) -> Decimal | None:
     rack = re.search(r"NVL([0-9]{2})(?![0-9])", text, re.IGNORECASE)
     for found in _GPUS.finditer(text):
         number = count(found[1] if found[1][0] != "." else f"0{found[1]}")
-        whole = number is not None and (number <= 16 or bool(rack and number == int(rack[1])))
+        whole = number is not None and (
+            number <= LIKELY_MOST or bool(rack and number == int(rack[1]))
+        )
         if whole and promised(text[max(0, found.start() - 24) : found.start()]):
             return number
     alone = _ALONE.search(text)
     return Decimal(alone[1] or alone[2]) if alone else None
+
+
+_NAMED = re.compile(r"[A-Za-z][A-Za-z0-9-]*?(?:-([0-9]{1,2})x|x([0-9]{1,2}))(?:-.*)?")
+_GIGABYTES = re.compile(
+    r"(?:gpu memory|vram|gpu ram|\|)[: ]*[0-9]{2,3} ?GB ?(?:\*|x) ?([0-9]{1,2})(?![0-9x])",
+    re.IGNORECASE,
+)
+
+
+def gpus_by(name: str, provider: str, text: str) -> Decimal | None:
+    """Where no word counts them: the type's name ("gz200-4x", "a9-megagpu-8g"), "96GB*8"."""
+    if provider == "gcp" and (gcp := re.search(r"-([0-9]{1,2})g$", name)):
+        return Decimal(gcp[1])
+    found = _NAMED.fullmatch(name) or _GIGABYTES.search(text)
+    number = int(next(group for group in found.groups() if group)) if found else 0
+    return Decimal(number) if 0 < number <= LIKELY_MOST else None
 
 
 # --- Of which form ----------------------------------------------------------------------------
@@ -194,7 +220,7 @@ def _form(near: str) -> list[str]:
 
 def _form_of_all(text: str) -> list[str]:
     """Where all that the text names are one; a host's PCIe is no form, NVSwitch is SXM's alone."""
-    if re.search(r"NVSwitch", text, re.IGNORECASE):
+    if re.search(r"(?<!no )(?<!without )NVSwitch", text, re.IGNORECASE):
         return ["SXM"]
     forms = {
         _sold(found[1]).lower()
@@ -234,11 +260,13 @@ _HEADING = re.compile(
 _UNITS = {"gb": "GB", "gib": "GiB", "g": "GB", "mib": "MiB", "tb": "TB"}
 _NOT_THE_GPUS = re.compile(
     r" ?(?:of )?(?:system |host |cpu |local |boot )?(?:v?ram|ddr|lpddr|\(lpddr|memory|disk|ssd"
-    r"|nvme|storage|boot|infiniband|ib|ethernet|roce|ndr|hdr|rdma|nics?|network|swap|bandwidth)(?![a-z])",
+    r"|nvme|storage|boot|infiniband|ib|ethernet|roce|ndr|hdr|rdma|nics?|network|swap|bandwidth)"
+    r"(?![a-z])",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
-    r"(?:(?<!v)(?<!gpu )ram|disk|ssd|storage|infiniband|ib|roce|ethernet|rdma|[nhx]dr)[: ]*$",
+    r"(?:(?<!v)(?<!gpu )ram|disk|ssd|storage|infiniband|ib|roce|ethernet|rdma|[nhx]dr|v?cpus?)"
+    r"[-:, ]*$",
     re.IGNORECASE,
 )
 _GPU_MEMORY = (
@@ -272,7 +300,7 @@ def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
         before, after = part[: found.start()][-24:], part[found.end() :][:24]
         gpus_own = re.match(
             rf" ?\(?(?:of |total |aggregate )?(?:{_GPU_MEMORY})", after, re.IGNORECASE
-        ) or re.search(rf"(?:{_GPU_MEMORY})[\"): ]*$", before, re.IGNORECASE)
+        ) or re.search(rf"(?:{_GPU_MEMORY}|sxm[2-6]?|pcie|oam|nvl)[\"): ]*$", before, re.IGNORECASE)
         of_each = _EACH.match(after)
         if _NOT_THE_GPUS.match(after) and not gpus_own:
             continue

@@ -7,7 +7,7 @@ from catalog.records import FabricKind, ScaleUp
 from scrapers.azure_sizes import is_rdma_capable, size
 from scrapers.gpu_names import Named, UnknownGpu, identify, memory_of, share_of
 from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
-from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_in, memories_in
+from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_by, gpus_in, memories_in
 from scrapers.text_reading import Reading, after, number_of, value_of
 
 
@@ -46,6 +46,8 @@ def _counts(reading: Reading) -> None:
         reading.say("gpu_count", words.count, f'"{words.printed}" counts the GPUs')
     if plainly := gpus_in(reading.text):
         reading.say("gpu_count", plainly, f'"{plainly} GPUs"')
+    if words and (named := gpus_by(reading.instance, reading.provider, reading.text)):
+        reading.say("gpu_count", named, f'the name "{reading.instance}", or "GB x", counts them')
 
 
 def _gpu(reading: Reading) -> None:

@@ -18,6 +18,10 @@ from scrapers.text_reading import Reading, number_of
 
 FASTEST_PORT = 800  # [Gb/s], XDR
 FASTEST_FRONT_END = 200  # [Gb/s], of a rate that no word gives to a network
+FASTEST_BESIDE = 400  # [Gb/s], the same where another rate is the fabric's
+
+
+MOST_IN_FRONT = 4  # ports of a plain Ethernet that are a front end
 
 
 class Of(Enum):
@@ -42,6 +46,7 @@ _WORDS = (
     (Of.FRONT, r"front.?end|public|internet(?!work)|external|uplink|management|north.south|vpc"),
     (Of.FABRIC, JOINING),
     (Of.ETHERNET, r"ethernet|gbe(?![a-z])|lan(?![a-z])"),
+    (Of.FABRIC, r"connectx"),
 )
 
 
@@ -156,10 +161,10 @@ _PER_NIC = re.compile(
     re.IGNORECASE,
 )
 _ADAPTERS = re.compile(
-    r"(?<![0-9A-Za-z.])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x |x)?"
+    r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x |x)?"
     r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|[ehnx]dr) ?){0,3}"
     r"(?:connectx-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
-    r"|[ehnx]dr)(?![a-z])",
+    r"|[ehnx]dr|infiniband|ib|roce)(?![a-z])",
     re.IGNORECASE,
 )
 _NUMBERS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
@@ -245,16 +250,18 @@ def _total(reading: Reading, total: Decimal, why: str) -> None:
 
 
 def _front_rate(reading: Reading, clause: str, rate: Bandwidth, *, plain: bool) -> None:
-    if plain and (rate.total > 400 or rate.links > 4):
+    links = rate.links if rate.counted else _adapters(clause) or 1
+    total = links * rate.gbits_per_s
+    if plain and (total > FASTEST_BESIDE or links > MOST_IN_FRONT):
         return reading.unknown("fabric", f'"{clause}": Ethernet, but of which network is not said')
     if rate.up_to:
         why = f'"{clause}": up to is no promise'
-        return reading.say("frontend_burst_gbits_per_s", rate.total, why)
+        return reading.say("frontend_burst_gbits_per_s", total, why)
     said = reading.said.get("frontend_gbits_per_s")
-    if isinstance(said, Decimal) and said != rate.total:
-        why = f'"{clause}": another front end of {rate.total:f} Gb/s beside {said:f}'
-        return reading.dispute("frontend_gbits_per_s", rate.total, why)
-    return reading.say("frontend_gbits_per_s", rate.total, f'"{clause}": the front end')
+    if isinstance(said, Decimal) and said != total:
+        why = f'"{clause}": another front end of {total:f} Gb/s beside {said:f}'
+        return reading.dispute("frontend_gbits_per_s", total, why)
+    return reading.say("frontend_gbits_per_s", total, f'"{clause}": the front end')
 
 
 def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
@@ -271,7 +278,7 @@ def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
         _product(reading, rate.links, rate.gbits_per_s, clause)
     elif joined and (fabric == FabricKind.EFA.value or rate.total > FASTEST_PORT):
         _total(reading, rate.total, f'"{clause}": more than a port, so the instance\'s')
-    elif not joined and rate.total <= FASTEST_FRONT_END:
+    elif not joined and rate.total <= (FASTEST_BESIDE if rated else FASTEST_FRONT_END):
         why = f'"{clause}" with no word of RDMA: the front end'
         reading.say("frontend_gbits_per_s", rate.total, why)
     else:

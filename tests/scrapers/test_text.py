@@ -81,6 +81,19 @@ def test_a_line_has_every_key_and_says_why():
     assert json.loads(json.dumps(line)) == line
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("8x H100 SXM | 1979 TFLOPS", 'bf16_tflops = 989.5: the text: "1979 TFLOPS" is twice that'),
+        ("L40S | 362 TFLOPS", 'bf16_tflops = 362.05: the text: "362 TFLOPS" is that: dense'),
+        ("8x B200 | 72 PFLOPS FP8", 'fp8_tflops = 4500: the text: "72 PFLOPS FP8" is twice that'),
+        ("B300 FP4 14 PFLOPS", 'fp4_tflops = 14000: the text: "FP4 14 PFLOPS" is that: dense'),
+    ],
+)
+def test_a_sparse_peak_is_not_the_dense_one(text, said):
+    assert any(sentence.startswith(said) for sentence in one(text)["why"])
+
+
 def test_two_types_in_one_text_are_two_lines():
     lines = list(read_text("scaleway", "H100-2-80G | 2x H100 PCIe ; H100-SXM-2-80G | 2x H100-SXM"))
     assert [line["instance_type"] for line in lines] == ["H100-2-80G", "H100-SXM-2-80G"]

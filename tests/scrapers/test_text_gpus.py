@@ -16,6 +16,10 @@ H100S = ["h100-nvl-94gb", "h100-pcie-80gb", "h100-sxm5-80gb"]
         ("n3-L40Sx4 | flavor", "l40s-pcie-48gb"),
         ("gx9-160x1792x8a100p | A100 80GB", "a100-pcie-80gb"),
         ("2H200.141S.88V", "h200-sxm5-141gb"),
+        ("gpu-gb200-sxm-z", "gb200-superchip-186gb"),  # it has one form
+        ("geforcertx3090-pcie-24gb", "rtx3090-pcie-24gb"),
+        ("4x A100 (NVLink, no NVSwitch) SXM4 40GB", "a100-sxm4-40gb"),
+        ("gpu-h100-sxm-z 1gpu-16vcpu-200gb", "h100-sxm5-80gb"),
         ("n9-A100x8 | A100-80G-PCIe", "a100-pcie-80gb"),
         ("RTX 6000 Ada 48GB x8", "rtx6000ada-pcie-48gb"),
         ("RTX 4070 Ti Super 16GB", "rtx4070tisuper-pcie-16gb"),
@@ -88,6 +92,10 @@ def test_a_card_that_is_none_of_ours_is_not_the_next_best(text):
         ("HGX B200 8x 180GB", 8),
         ("H20 96GB*8", 8),
         ("DGX H100 (8x H100 80GB)", 8),
+        ("H100 SXM5 - 8x", 8),
+        ("GPU: H100 SXM5 (x8)", 8),
+        ("gz200-4x | GB200", 4),  # by the name of the type
+        ("A800 SXM | GPU memory 80GB*8", 8),
         ("L40S | 4 GPUs", 4),
         ("L40S | x4", 4),
         ("platform: gpu-l40s-d | preset: 2gpu-64vcpu-384gb", 2),

@@ -67,6 +67,10 @@ def test_a_total_however_it_is_written(words):
         ("8x H200 SXM | Spectrum-X Ethernet RoCEv2, 8x400GbE", fabric("roce", 8, 400, 3200)),
         ("8x H200 SXM | InfiniBand, 25GbE", fabric("infiniband", front=25)),
         ("8x H100 SXM | 100 Gbps Ethernet (no RDMA)", fabric("ethernet", total=100, front=100)),
+        ("InfiniBand: 8 × ConnectX-7 (400Gb/s NDR), Ethernet: 2 × ConnectX-6 (200Gb/s)",
+         NDR8 | {"frontend_gbits_per_s": 400}),
+        ("n1.metal | 1 x 400 Gbps<br>4 x 400 Gbps RDMA", fabric(None, 4, 400, 1600, 400)),
+        ("node-x | 2x InfiniBand 400Gbit/s", fabric("infiniband", 2, 400, 800)),
         # EFA: interfaces are its NICs, the whole figure is the instance's
         ("x9.48xlarge | NetworkPerformance: \"4x 100 Gigabit\" | EfaSupported: True",
          fabric("efa", 4, 100, 400)),
