@@ -98,11 +98,15 @@ def token_time(cluster: Cluster, job: Job, layout: Layout) -> TokenTime:
     send = collective_time(cluster, "send_recv", BF16 * rows * model.hidden, hop)
     small = SERVING.layer_us + SERVING.router_us * model.moe_layers / model.layers
     host = ENGINES[job.engine].step_ms * 1e-3 * slots
+    weights = paced * drafts * _products(cluster, job, layout, rows) + head
+    cache = drafts * _attention(cluster, job, layout)
+    # Sequences end when they like, so slots are never equal and stages wait for one another.
+    waits = SERVING.stage_wait * (slots - 1.0) * (weights + cache)
     step = TokenTime(
-        weights=paced * drafts * _products(cluster, job, layout, rows) + head,
-        cache=drafts * _attention(cluster, job, layout),
+        weights=weights,
+        cache=cache,
         exposed_tp=tensor,
-        exposed_pp=where(layout.pp > 1, layout.pp * send, 0.0),
+        exposed_pp=where(layout.pp > 1, layout.pp * send, 0.0) + waits,
         exposed_ep=expert,
         overhead=paced * small * MICRO + host,
         traffic=tuple(t for t in (tensor_traffic, expert_traffic) if t is not None),

@@ -25,6 +25,7 @@ class ServingKernels:
     cache_reading: float
     expert_widened: Mapping[str, float]  # by format of the weights; others read at full rate
     expert_efficiency: float
+    stage_wait: float
     exchange_us: float
     prompt_layer_us: float
     chunk_tokens: float

@@ -91,7 +91,7 @@ def test_between_pcie_cards_it_is_pipeline_parallel_until_the_links_are_fast():
         return Cluster.from_fields({**known, **links, "scale_up": "nvswitch"})
 
     assert rate(cards, job, tensor) < 0.3 * rate(cards, job, staged)
-    machines = [switched(rate) for rate in (4, 16, 64, 256, 900)]
+    machines = [switched(rate) for rate in (2, 16, 64, 256, 900)]
     gains = [rate(where, job, tensor) / rate(where, job, staged) for where in machines]
     assert gains == sorted(gains)
     assert gains[0] < 0.5
