@@ -44,6 +44,7 @@ class LeaseAdmin(ModelAdmin):
     readonly_fields = ("provider", "epoch", "owner", "expires_at")
 
 
+admin.site.site_header = admin.site.site_title = "FabricScout"
 admin.site.register(models.Offer, OfferAdmin)
 admin.site.register(models.Price, PriceAdmin)
 admin.site.register(models.Fact, FactAdmin)

@@ -22,6 +22,7 @@ from catalog.staging import IN_SCOPE, CursorWrapper
 LOST_PERCENT = 30  # of the offers that the provider lists; exactly so many may go
 MOVED_PERCENT = 20  # of its prices may move by more than MOVE_PERCENT
 MOVE_PERCENT = 50
+SEVERAL = 3  # fewer moves are judged one by one, so that a provider of two offers can change one
 FLOOD = 5  # times as many as are listed, and
 MORE = 10  # more than so many in addition: of two offers, ten are no flood
 # A price that is more than so many times the last one, or so small a part of it, is a jump. A
@@ -75,7 +76,7 @@ def held(
         return f"{lost} of {listed} listed offers are gone, more than {LOST_PERCENT} %."
     if listed and incoming > max(FLOOD * listed, listed + MORE):
         return f"{incoming} offers came where {listed} are listed, more than {FLOOD} times."
-    if 100 * moved > MOVED_PERCENT * priced:
+    if moved >= SEVERAL and 100 * moved > MOVED_PERCENT * priced:
         return (
             f"{moved} of {priced} prices moved by more than {MOVE_PERCENT} %; "
             f"at most {MOVED_PERCENT} % may."

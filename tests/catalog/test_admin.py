@@ -106,7 +106,9 @@ def test_accepting_writes_a_ruling_an_errand_and_two_lines(
     assert (ruling.verdict, ruling.decided_by, ruling.key) == ("accepted", "ada", "k1")
     assert (errand.kind, errand.run_id, errand.asked_by) == ("replay", row.run_id, "ada")
     assert "'ada' accepted 'rows[0]' of acme" in caplog.text
-    assert "accepted: unknown GPU name" in LogEntry.objects.get().get_change_message()
+    entry = LogEntry.objects.get()
+    assert (entry.user.username, entry.get_change_message()) == ("ada", "accepted")
+    assert "unknown GPU name" in entry.object_repr
 
 
 def test_what_is_decided_is_open_no_more_and_is_found_by_its_state(ada: Client) -> None:

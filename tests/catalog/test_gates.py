@@ -173,6 +173,15 @@ def test_an_empty_list_then_a_tenth_then_ten_times_are_held_each_in_words(size: 
     assert list(Offer.objects.values()) == before
 
 
+def test_a_provider_of_two_offers_can_change_one_of_them() -> None:
+    two = [offer("a", "20"), offer("b", "20")]
+    scrape(two)
+    for day, state in ((1, "unchanged"), (2, "published")):
+        cheaper = replace(two[0], native_amount=Decimal(8), usd_per_hour=Decimal(8))
+        assert scrape([cheaper, two[1]], days=day).state == state
+    assert Offer.objects.get(instance_type__name="a").usd_per_hour == 8
+
+
 def test_two_offers_that_become_six_are_no_flood() -> None:
     scrape([offer("a"), offer("b")])
     assert scrape([offer(name) for name in "abcdef"], days=1).state == "published"
