@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from scrapers.fields import Row, Unfit, Unreadable, read_json
-from scrapers.http import FetchFailed, lines_of
+from scrapers.http import FetchFailed, TooLarge, lines_of
 from scrapers.listing import Document
 
 # --- A region's CSV, while it streams ----------------------------------------------------------
@@ -20,9 +20,18 @@ _GPU_ROW = re.compile(rb'","(?:u-)?(?:p[2-9]|g[3-9]|gr[0-9]|dl1)[a-z0-9-]*\.[a-z
 HEADER = b'"SKU"'
 
 
+MOST_KEPT = 64 * 2**20  # [B], of a list however long
+
+
 def gpu_rows(pieces: Iterable[bytes]) -> bytes:
-    """Of a region's CSV: what stands above the rows, and the GPU rows of Linux on shared hosts."""
-    whole, length = hashlib.sha256(), 0
+    """Of a region's CSV: what stands above the rows, and the GPU rows of Linux on shared hosts.
+
+    Raises
+    ------
+    FetchFailed, TooLarge
+        It has no header, or more of these than any region has.
+    """
+    whole, length, room = hashlib.sha256(), 0, MOST_KEPT
     above: list[bytes] = []
     kept: list[bytes] = []
     for line in lines_of(pieces):
@@ -32,6 +41,11 @@ def gpu_rows(pieces: Iterable[bytes]) -> bytes:
             above.append(line)
         elif b'"Linux"' in line and b'"Shared"' in line and _GPU_ROW.search(line):
             kept.append(line)
+        else:
+            continue
+        room -= len(line)
+        if room < 0:
+            raise TooLarge(f"a region's GPU rows are more than {MOST_KEPT // 2**20} MB")
     if not above or not above[-1].startswith(HEADER):
         raise FetchFailed("a region's price list has no header")
     of_whole = f'"Whole Length","{length}"\n"Whole SHA-256","{whole.hexdigest()}"\n'.encode()

@@ -1,15 +1,19 @@
 """What is odd about Amazon: many rows of one price, $0, fractions, EFA, and very long lists."""
 
+import gzip
 import hashlib
 import json
+from collections.abc import Iterator
 from decimal import Decimal
+from itertools import count
 
 import pytest
 from loopback import Answer, serve
 from recorded import PAYLOADS, document, fact, one, parsed, reasons, recorded, shared
 
 from catalog.records import Basis, Normalised
-from scrapers.http import FetchFailed
+from scrapers import aws_lists
+from scrapers.http import FetchFailed, TooLarge
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
 from scrapers.normalise import offers
@@ -210,6 +214,44 @@ def test_the_parts_are_the_regions_of_the_index():
 def test_a_region_that_the_index_no_longer_names_lists_nothing():
     with serve([Answer.json(INDEX)]) as api:
         assert list(aws.fetch_part(api.http(aws.ORIGIN), "us-east-9")) == []
+
+
+def gzipped(body: bytes) -> Answer:
+    return Answer(gzip.compress(body), headers={"Content-Encoding": "gzip"})
+
+
+def endless() -> Iterator[bytes]:
+    yield REGION
+    while True:
+        yield b'"SKU","a","row","of","no","GPU"\n' * 100
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (gzipped(REGION + b'"x","y"\n' * 2**19), "larger than 2 MB"),
+        (Answer(pieces=endless()), "larger than 2 MB"),
+        (Answer(pieces=endless(), pause=0.01), "longer than 0 s"),
+        (Answer(pieces=(b"x" * 2**12 for _ in count())), "a line is longer"),
+        (Answer(pieces=(b"x\n" * 2**12 for _ in count())), "larger than 2 MB"),
+    ],
+    ids=["bomb", "endless", "slow", "no line", "no header"],
+)
+def test_a_list_that_does_not_end_is_stopped(answer, problem):
+    with (
+        serve([Answer.json(INDEX), answer]) as api,
+        pytest.raises(FetchFailed, match=problem),
+        api.http(aws.ORIGIN, size=2 * 2**20, deadline=0.4 if answer.pause else 30) as http,
+    ):
+        list(aws.fetch_part(http, "us-east-1"))
+
+
+def test_rows_beyond_measure_are_not_held_in_memory(monkeypatch):
+    monkeypatch.setattr(aws_lists, "MOST_KEPT", len(REGION) + 1000)
+    row = next(line for line in REGION.splitlines(keepends=True) if b"p5.48" in line)
+    aws_lists.gpu_rows([REGION])
+    with pytest.raises(TooLarge, match="GPU rows"):
+        aws_lists.gpu_rows([REGION, *[row] * 20])
 
 
 def test_an_index_that_leads_elsewhere_is_not_followed():

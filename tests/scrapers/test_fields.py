@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.records import Rejected
-from scrapers.fields import BadField, Row, Unfit, Unreadable, each, read_json, visible
+from scrapers.fields import SHOWN, BadField, Row, Unfit, Unreadable, each, read_json, visible
 
 
 def test_floats_are_decimals_as_written():
@@ -135,7 +135,7 @@ def test_whatever_json_says_is_read_or_unreadable(value):
     for read in (row.text, row.number, row.flag, row.written, row.rows, row.row):
         with suppress(BadField):
             read("a")
-    assert len(row.shown) <= 1000
+    assert len(row.shown) <= SHOWN
 
 
 @given(st.binary(max_size=200))
