@@ -41,14 +41,15 @@ OUT = Path(__file__).resolve().parents[1] / "scoring" / "measured_error.toml"
 # Kind of job → its file, and what is held against what there.
 FILES = {
     "train": ("train.csv", "step time of published training runs"),
-    "decode": ("infer.csv", "time per output token of published serving runs"),
+    "decode": ("infer.csv", "time per token, throughput and first token of published serving runs"),
     "collective": ("nccl.csv", "bus bandwidth and time of published collectives"),
 }
 HEAD = """\
 # How far the cost model was from published measurements: ln(predicted / measured) of the time.
 # Written by `python -m bench accuracy` over the rows that it names; the same rows fitted some of
 # the constants (constants.toml says which), so an unseen cluster may be further off: for training
-# `unseen_source` is the error on a source whose rows took no part in any multiplier.
+# `unseen_source` is the error on a source whose rows took no part in any multiplier, and for
+# collectives `unseen_gpu` that on a GPU none of whose rows is in the curves.
 """
 ENOUGH_ROWS = 5  # of other sources, for a multiplier of their own
 Row = Mapping[str, str]
@@ -82,7 +83,17 @@ measured_on = {datetime.now(UTC).date()}
         if kind == "train":
             unseen = report_training()
             text += f"unseen_source_median = {unseen:.4f}\n"
+        if kind == "collective":
+            text += f"unseen_gpu_median = {report_curves():.4f}\n"
     OUT.write_text(text)
+
+
+def report_curves() -> float:
+    """What curves say of machines that none of their points came from: median error."""
+    from bench.curves import drawn, report
+
+    print("  rows that a measured curve draws, and what is left out of the curves:")
+    return report(drawn(row for _, row in read_rows(MEASURED / FILES["collective"][0])))
 
 
 def _words(group: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from bench.accuracy import MEASURED, Row, errors
 from scoring import curves
+from scoring.collectives import forget_times
 from scoring.fields import FieldError
 from scoring.machines import CannotPredict, machine
 from scoring.measured_collectives import measured_seconds, predict_collective, question
@@ -55,8 +56,15 @@ def main() -> None:
     found = distilled(rows)
     OUT.write_text(as_toml(found))
     print(f"{sum(map(len, found.values()))} curves of {len(found)} kinds of link")
-    for what, key in LEFT_OUT.items():
-        print(f"  {what:58s} {_words(errors_left_out(drawn(rows), key))}")
+    report(drawn(rows))
+
+
+def report(rows: list[Row]) -> float:
+    """Errors on what the curves have not seen; returns the median with a row's GPU left out."""
+    found = {what: errors_left_out(rows, key) for what, key in LEFT_OUT.items()}
+    for what, each in found.items():
+        print(f"  {what:58s} {_words(each)}")
+    return float(np.median(np.abs(found[UNSEEN_GPU])))
 
 
 def drawn(rows: Iterable[Row]) -> list[Row]:
@@ -71,6 +79,7 @@ def drawn(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
+UNSEEN_GPU = "its GPU left out (H200 by H100's curves, L40S by formula)"
 # What is left out of the curves to predict a row: every row that has this in common with it.
 LEFT_OUT: dict[str, Callable[[Row], object]] = {
     "in sample": lambda _: None,
@@ -78,7 +87,7 @@ LEFT_OUT: dict[str, Callable[[Row], object]] = {
         row["model_name"],
         question(row).size,
     ),
-    "its GPU left out (H200 by H100's curves, L40S by formula)": lambda row: row["gpu_model"],
+    UNSEEN_GPU: lambda row: row["gpu_model"],
     "its GPU, collective and rank count left out": lambda row: (
         row["gpu_model"],
         row["model_name"],
@@ -102,7 +111,9 @@ def errors_left_out(rows: list[Row], key: Callable[[Row], object]) -> list[float
         rest = rows if left_out is None else [r for r in rows if key(r) != left_out]
         grids = curves.grids_of(tomllib.loads(as_toml(distilled(rest))).get("machine", ()))
         with patch.object(curves, "_grids", lambda grids=grids: grids):
+            forget_times()
             found += errors(part)
+    forget_times()
     return found
 
 
