@@ -20,6 +20,7 @@ from scoring.engines import ENGINES, SERVING, engine_of
 from scoring.machines import CannotPredict, gpu_slug
 from scoring.measured import measured_value
 from scoring.measured_serving import predict_serving
+from scoring.measured_shapes import shape_of_row
 from scoring.validation import read_rows
 
 ROWS = Path(__file__).parents[2] / "shared" / "data" / "measured" / "infer.csv"
@@ -61,10 +62,17 @@ def _error(row: Row) -> float | None:
 
 
 def _words(rows: Sequence[Row]) -> str:
+    """The figures of all rows, and the medians of dense models and mixtures apart."""
     errors = np.array([_error(row) for row in rows], dtype=float)
+    mixture = np.array([shape_of_row(row).experts > 0 for row in rows])
     size = np.abs(errors)
+    apart = [
+        f"{kind} {np.median(size[chosen]):.1%} of {chosen.sum()}"
+        for kind, chosen in (("dense", ~mixture), ("mixtures", mixture))
+        if chosen.any()
+    ]
     return (
-        f"n {len(errors)}, median |error| {np.median(size):.1%}, p90 "
+        f"{', '.join(apart)}; n {len(errors)}, median |error| {np.median(size):.1%}, p90 "
         f"{np.quantile(size, 0.9):.1%}, bias {np.median(errors):+.1%}"
     )
 
