@@ -53,13 +53,13 @@ class Held:
 def register(providers: Iterable[Known]) -> None:
     """A row for every provider that can be scraped; due at once where nothing more is needed."""
     known = list(providers)
-    there = Provider.objects.filter(has_scraper=True).values_list("slug", "interval", "credentials")
-    as_known = {slug: (interval, tuple(names)) for slug, interval, names in there}
+    there = Provider.objects.filter(has_scraper=True)
+    as_known = {p.slug: (p.interval, tuple(p.credentials), p.how) for p in there}
     Provider.objects.bulk_create(
-        [_row(p) for p in known if as_known.get(p.slug) != (p.refresh, p.credentials)],
+        [_row(p) for p in known if as_known.get(p.slug) != (p.refresh, p.credentials, p.how)],
         update_conflicts=True,
         unique_fields=["slug"],
-        update_fields=["interval", "credentials", "has_scraper"],
+        update_fields=["interval", "credentials", "has_scraper", "how"],
     )
     Lease.objects.bulk_create([Lease(provider_id=p.slug) for p in known], ignore_conflicts=True)
     ready = [p.slug for p in known if all(os.environ.get(name) for name in p.credentials)]
@@ -80,6 +80,7 @@ def _row(provider: Known) -> Provider:
         source=provider.source,
         interval=provider.refresh,
         credentials=list(provider.credentials),
+        how=provider.how,
         has_scraper=True,
     )
 

@@ -52,6 +52,7 @@ class Provider:
     refresh: timedelta
     credentials: tuple[str, ...] = ()
     home: str | None = None
+    how: str = ""  # it is read, where not by its own API or price list: said on its page
     market: bool = False
     max_bytes: int = 64 * 2**20
     deadline: float = 120.0

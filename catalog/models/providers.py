@@ -36,6 +36,7 @@ class Provider(models.Model):
     interval = models.DurationField(default=timedelta(days=1))  # between two scrapes
     credentials = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     has_scraper = models.BooleanField(default=False)
+    how = models.CharField(max_length=300, blank=True, db_default="")  # it is read, if worth a word
     # The last good live fetch; null is shown as "never fetched live".
     fetched_live_at = models.DateTimeField(null=True, blank=True)
     published_run = models.ForeignKey(

@@ -32,6 +32,7 @@ PROVIDER = Provider(
     homepage="https://www.coreweave.com/",
     source=PAGE,
     refresh=timedelta(hours=24),
+    how="from its public price page",
     home="US",
 )
 COLUMNS = (

@@ -26,6 +26,7 @@ PROVIDER = Provider(
     homepage="https://crusoe.ai/",
     source=PAGE,
     refresh=timedelta(hours=24),
+    how="from its public price page",
     home="US",
 )
 # Chip, memory [GB] and form of the page → instance type, its GPUs, the GPU's words.

@@ -43,6 +43,7 @@ PROVIDER = Provider(
     homepage="https://nebius.com/",
     source=PAGE,
     refresh=timedelta(hours=24),
+    how="from its public price page: its API takes its SDK and an account, and is not read",
     home="NL",
 )
 NO_PRICE = "no price in this document"

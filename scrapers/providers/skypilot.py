@@ -47,6 +47,7 @@ PROVIDER = Provider(
     homepage="https://github.com/skypilot-org/skypilot-catalog",
     source=f"https://raw.githubusercontent.com/skypilot-org/skypilot-catalog/master/{FOLDER}",
     refresh=timedelta(hours=24),
+    how="from files that others keep; they do not say when a price was read",
     home="US",
 )
 MIRROR = f"https://skypilot-catalog.s3.us-east-1.amazonaws.com/{FOLDER}"

@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from catalog.models import Lease, Offer, Provider, RunState, ScrapeRun
 from catalog.sources import Source, sources
+from scrapers import leases
+from scrapers.registry import PROVIDERS
 from tests.catalog.conftest import begin, facts, offer, scrape
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +93,8 @@ def test_one_that_nobody_reads_is_bundled_data() -> None:
     Offer.objects.update(run=None)
     Provider.objects.update(published_run=None)
     assert told("acme") == ("never fetched live: bundled data", False)
+
+
+def test_a_list_that_is_not_read_by_an_api_says_how(client: Client) -> None:
+    leases.register(PROVIDERS.values())
+    assert "its API takes its SDK and an account" in client.get("/providers/").content.decode()
