@@ -37,6 +37,7 @@ from scoring.units import (
     maximum,
     minimum,
     nowhere,
+    same,
     sqrt,
     where,
 )
@@ -67,6 +68,8 @@ class Group:
 
     def over(self, spread: Callable[[Value], Value]) -> "Group":
         """The same for all rows, from a row of each kind."""
+        if spread is same:
+            return self
         parts = (self.ranks, self.fast, self.near, self.domains, self.sites, self.beside)
         return Group(*map(spread, parts))
 

@@ -25,7 +25,7 @@ from scoring.memory import (
     trainable_share,
     zero_ranks,
 )
-from scoring.units import MICRO, Value, maximum, sqrt, where
+from scoring.units import MICRO, Value, maximum, same, sqrt, where
 from scoring.workload import WEIGHT_BYTES, Job
 
 
@@ -45,6 +45,8 @@ class LayerTime:
 
     def over(self, spread: Callable[[Value], Value]) -> "LayerTime":
         """The same for all rows, from a row of each kind."""
+        if spread is same:
+            return self
         parts = (self.forward, self.backward, self.recompute, self.attention)
         return LayerTime(*map(spread, parts))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scoring.fields import FieldError, Fields
 from scoring.transformers import Transformer
-from scoring.units import Value, where
+from scoring.units import Value, same, where
 from scoring.workload import Job
 
 RECOMPUTE = ("none", "selective", "full")
@@ -84,7 +84,7 @@ class Layout:
         What depends on a few columns takes few values: 10,000 candidates share some 200 layers.
         """
         if kinds is None or len(kinds) < WORTH_SHARING:
-            return self, lambda value: value
+            return self, same
         first = np.full(int(kinds.max(initial=0)) + 1, -1)
         first[kinds[::-1]] = np.arange(len(kinds))[::-1]
         there = first >= 0

@@ -10,7 +10,7 @@ arXiv:2205.05198: sequence parallelism. Y. Zhao et al., "PyTorch FSDP," VLDB 202
 arXiv:2304.11277: gathers and their overlap. H. Liu et al., "Ring attention," arXiv:2310.01889.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scoring.collectives import Group, collective_time, group, two_level_all_to_all
 from scoring.compute import LayerTime
@@ -32,6 +32,11 @@ class Traffic:
     group: Group
     time: Value  # of one call [s]
     exposed: Value  # of all calls of a step [s]
+
+    def called(self, times: Value) -> "Traffic":
+        """Every call of a step, where `exposed` is of one."""
+        shown = self.exposed * times
+        return Traffic(self.purpose, self.kind, self.size, self.group, self.time, shown)
 
 
 def tensor_parallel(
@@ -148,7 +153,7 @@ def data_parallel(
     g = group(cluster, few.shard_ranks, few.tp)
     sizes = [x * trainable_share(job) for x in (gradient_bytes(job), BF16)]
     reduce, gather, kind = _exchange(cluster, few, g, sizes[0] * dense, sizes[1] * dense, software)
-    traffic = Traffic("data parallel", kind, sizes[0] * dense, g, reduce + gather, 0.0)
+    call = reduce + gather
     if job.transformer.moe_layers:
         cut = where(few.ep > 1, few.ep, few.tp)
         e = group(cluster, few.expert_shard_ranks, cut)
@@ -159,7 +164,7 @@ def data_parallel(
     sharded = _sharded_layers(cluster, job, layout, layer, rounds, software)
     shown = where(layout.zero_stage >= 3, sharded, shown)
     shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
-    return shown, (replace(traffic, exposed=shown),)
+    return shown, (Traffic("data parallel", kind, sizes[0] * dense, g, call, shown),)
 
 
 def _not_hidden(

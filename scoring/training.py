@@ -15,7 +15,7 @@ Y. Zhao et al., "PyTorch FSDP," VLDB 2023. arXiv:2304.11277: gathers and their o
 H. Liu et al., "Ring attention," arXiv:2310.01889: context parallelism.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scoring.compute import layer_time, logits_time, optimizer_time
 from scoring.constants import SOFTWARE, TRAINING
@@ -90,16 +90,16 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
     logits = spread(logits_time(cluster, job, inner))
     tensor, expert, context = spread(tensor), spread(expert), spread(context)
     layer = layer.over(spread)
-    shown = tensor + expert + context  # per layer and micro-batch
+    whole = layer.total + tensor + expert + context  # of a layer and a micro-batch
 
     more = model.mtp_layers  # behind the last stage's own, with a head of their own
     heads = 2.0 if more else 1.0
     stage_layers = ceil(model.layers / layout.pp - 1e-9)
     last_layers = maximum(model.layers - (layout.pp - 1) * stage_layers, 0.0)
-    stage = stage_layers * (layer.total + shown)
-    last = (last_layers + more) * (layer.total + shown) + heads * logits
+    stage = stage_layers * whole
+    last = (last_layers + more) * whole + heads * logits
     slowest = maximum(stage, last)
-    mean = ((model.layers + more) * (layer.total + shown) + heads * logits) / layout.pp
+    mean = ((model.layers + more) * whole + heads * logits) / layout.pp
     waiting = rounds * where(many, slowest - mean, 0.0)
     bubble = waiting + where(many, (layout.pp - 1) * stage / layout.virtual_stages, 0.0)
 
@@ -124,9 +124,5 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
         jitter=busy * TRAINING.jitter_per_doubling * doublings,
         traffic=()
         if layout.inside is not None
-        else (*(_all_calls(t, per_stage) for t in traffic), *pipeline_traffic, *data_traffic),
+        else (*(t.called(per_stage) for t in traffic), *pipeline_traffic, *data_traffic),
     )
-
-
-def _all_calls(t: Traffic, calls: Value) -> Traffic:
-    return replace(t, exposed=t.exposed * calls)

@@ -55,6 +55,11 @@ def where(test: Truth, then: Value, otherwise: Value) -> Value:
     return then if test else otherwise
 
 
+def same(value: Value) -> Value:
+    """The value itself: how a single layout's values spread over its rows."""
+    return value
+
+
 def nowhere(test: Truth) -> bool:
     """True where a test holds for no element, so that what hangs on it need not be computed."""
     return not test.any() if isinstance(test, np.ndarray) else not test
