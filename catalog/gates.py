@@ -170,4 +170,4 @@ def _doubted(offer: OfferRecord, last: Decimal, currency: str, seen: datetime) -
         "same or a person accepts it"
     )
     key = price_key(offer)
-    return Rejected(reason, offer.where, "", Gate.PRICE_JUMP, key, plain(now), offer.identity)
+    return Rejected(reason, offer.where, "", Gate.PRICE_JUMP, key, plain(now), (offer.identity,))

@@ -213,7 +213,7 @@ def _write(
     said = [fact for facts in shared.values() for fact in facts]
     respecified = _learn(cursor, {run.provider_id: said}, run.pk, whole=whole and not run.part)
     kept = [jump.record.identity for jump in jumps]
-    kept += [row.identity for row in sieved.rejected if row.identity]
+    kept += [identity for row in sieved.rejected for identity in row.identities]
     at = _time(run)
     counts = write_offers(cursor, run.provider_id, run.pk, at, scope, whole=whole, kept=kept)
     reprice_types(cursor, respecified)

@@ -1,8 +1,8 @@
 """What a person may rule on, and the name that a ruling goes by. Pure: the parser's child reads it.
 
 A gate doubts a row; a person may let it through, or refuse it for good. The ruling is remembered
-under a key made of what was doubted (this price of this offer, these words of it), so that it holds
-in the next list and in a replay, whatever else of the row has changed.
+under a key made of what was doubted (this price of this type, these words of it), so that it holds
+in the next list, in every region and in a replay, whatever else of the row has changed.
 """
 
 import hashlib
@@ -30,17 +30,18 @@ class Judgement:
 
 
 NOTHING = Judgement()
+TYPE = 3  # first parts of an identity: whose, through whom, which type
 
 
 def price_key(offer: OfferRecord) -> str:
-    """Of this price of this offer, whichever gate doubts it."""
+    """Of this price of this type, wherever it is asked and whichever gate doubts it."""
     amount = None if offer.native_amount is None else plain(offer.native_amount)
-    return _key("price", offer.identity, amount, offer.native_currency)
+    return _key("price", offer.identity[:TYPE], amount, offer.native_currency)
 
 
 def doubt_key(gate: Gate, identity: Identity, about: str) -> str:
-    """Of what a gate doubts in an offer, other than its price."""
-    return _key(gate, identity, about)
+    """Of what a gate doubts in a type, other than its price."""
+    return _key(gate, identity[:TYPE], about)
 
 
 def row_key(gate: Gate, reason: str, row: str) -> str:

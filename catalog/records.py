@@ -193,8 +193,8 @@ class OfferRecord:
 class Rejected:
     """A row that was not accepted: why, where in the payload, and the row itself.
 
-    Where a gate doubts an offer: its `identity`, what the doubt is `about` in the provider's own
-    words, and the `key` of a person's ruling (`catalog.judgement`).
+    Where a gate doubts an offer: what it is `about` in the provider's own words, the `key` of
+    a person's ruling (`catalog.judgement`), and the `identities` of all that the row would sell.
     """
 
     reason: str
@@ -203,7 +203,7 @@ class Rejected:
     gate: Gate = Gate.UNREADABLE
     key: str = ""
     about: str = ""
-    identity: Identity | None = None
+    identities: tuple[Identity, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ warning names no figure of another row: the offer is the same as long as its own
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
@@ -13,7 +13,7 @@ from statistics import median
 
 from catalog.judgement import price_key
 from catalog.ledger import plain
-from catalog.records import Gate, OfferRecord, PriceModel, Rejected
+from catalog.records import Gate, Identity, OfferRecord, PriceModel, Rejected
 from scrapers.listing import Listing
 from scrapers.quantities import gigabytes
 
@@ -68,7 +68,15 @@ def _order(offer: OfferRecord, accepted: Collection[str]) -> tuple[bool, bool, b
 def doubted(offer: OfferRecord, listing: Listing, gate: Gate, reason: str) -> Rejected:
     """An offer whose price a gate doubts."""
     key, about = price_key(offer), _plain(offer)
-    return Rejected(reason, listing.where, listing.shown, gate, key, about, offer.identity)
+    return Rejected(reason, listing.where, listing.shown, gate, key, about, (offer.identity,))
+
+
+def once(rejected: Iterable[Rejected]) -> list[Rejected]:
+    """A row that is sold in several ways, and wrong for one reason, is rejected once."""
+    identities: dict[Rejected, list[Identity]] = {}
+    for row in rejected:
+        identities.setdefault(row, []).extend(row.identities)
+    return [replace(row, identities=tuple(every)) for row, every in identities.items()]
 
 
 # --- Spot beside on demand --------------------------------------------------------------------

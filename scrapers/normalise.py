@@ -23,7 +23,7 @@ from catalog.records import (
     Rejected,
 )
 from scrapers.gpu_names import Named, UnknownGpu, chip_of, identify, share_of
-from scrapers.list_gates import doubted, more_for_less, one_an_identity, spot_checked
+from scrapers.list_gates import doubted, more_for_less, once, one_an_identity, spot_checked
 from scrapers.listed_facts import Inconsistent, facts_of
 from scrapers.listing import (
     Document,
@@ -123,8 +123,7 @@ def settle(
     else:
         kept, inverted = more_for_less(unique, judgement.accepted)
         result.rejected.extend(inverted)
-    # a row sold two ways and wrong for one reason is rejected once
-    result.rejected[:] = dict.fromkeys(result.rejected)
+    result.rejected[:] = once(result.rejected)
     result.offers.extend(spot_checked(kept))
     return result
 
@@ -165,12 +164,18 @@ class _Desk:
             except tuple(DOUBTS) as doubt:
                 gate = DOUBTS[type(doubt)]
                 about = str(listing.gpu) if gate is Gate.UNKNOWN_GPU else str(doubt)
-                key = doubt_key(gate, self._identity(listing), about)
+                identity = self._identity(listing)
+                key = doubt_key(gate, identity, about)
                 if key not in self.judgement.accepted:
                     return Rejected(
-                        str(doubt), listing.where, listing.shown, gate, key, about[:200],
-                        self._identity(listing),
-                    )  # fmt: skip
+                        str(doubt),
+                        listing.where,
+                        listing.shown,
+                        gate,
+                        key,
+                        about[:200],
+                        (identity,),
+                    )
                 waived.add(gate)
             except EXPECTED as problem:
                 return Rejected(str(problem), listing.where, listing.shown)

@@ -189,7 +189,8 @@ def test_two_offers_that_become_six_are_no_flood() -> None:
 
 def doubted(record: OfferRecord) -> Rejected:
     place = record.instance_type
-    return Rejected("held", place, "{}", Gate.PRICE_BAND, price_key(record), "1", record.identity)
+    key = price_key(record)
+    return Rejected("held", place, "{}", Gate.PRICE_BAND, key, "1", (record.identity,))
 
 
 @pytest.mark.parametrize(("rows", "state"), [(3, "unchanged"), (4, "held")])

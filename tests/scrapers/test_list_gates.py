@@ -123,10 +123,17 @@ def test_what_a_gate_doubts_is_an_offer_once_a_person_lets_it_through(
 ) -> None:
     (row,) = settled(*rows).rejected
     assert row.gate is gate
-    assert row.identity
     after = settled(*rows, accepted=frozenset({row.key}))
-    assert row.identity in {offer.identity for offer in after.offers}
+    assert set(row.identities) <= {offer.identity for offer in after.offers}
+    assert row.identities
     assert not after.rejected, "and nothing else is asked"
+
+
+def test_a_row_that_sells_one_type_in_many_places_is_one_question() -> None:
+    rows = [sold(8, "24", gpu="H900", region=region, where="rows[0]") for region in ("r1", "r2")]
+    (row,) = settled(*rows).rejected
+    assert [identity[3] for identity in row.identities] == ["r1", "r2"]
+    assert len(settled(*rows, accepted=frozenset({row.key})).offers) == 2
 
 
 def test_another_price_of_the_same_offer_is_judged_anew() -> None:
