@@ -23,12 +23,15 @@ _LOOK_ALIKE = str.maketrans(
 )  # fmt: skip
 
 
+_MARKS = dict.fromkeys(map(ord, "®™©℠"))
+
+
 def fold(text: str) -> str:
     """The same text in plain letters: widths, look-alikes and invisible characters folded."""
     text = text[:LONGEST]
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
-    plain = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKE)
+    plain = unicodedata.normalize("NFKC", text.translate(_MARKS)).translate(_LOOK_ALIKE)
     return " ".join("".join(_folded(letter) for letter in plain).split())
 
 
@@ -143,7 +146,11 @@ _UP_TO = re.compile(
 )
 _AT_MOST = re.compile(r"\W{0,2}(?:burst|peak|max(?:imum)?(?![a-z]))", re.IGNORECASE)
 # "100-400 Gbps" is a range, and "8 200 Gbps" 8200, or eight of 200: neither is one rate
-_UNCLEAR = re.compile(r"[0-9] ?(?:-|/|~|to|or|bis|oder) ?$|(?<![0-9A-Za-z.,-])[0-9]{1,3} $")
+_TO_MORE = re.compile(r"(?:-|~| to )[0-9]")
+_UNCLEAR = re.compile(
+    r"(?:bps|b/s|bit/s)(?:-|~| to )$|[0-9] ?(?:-|/|~|to|or|bis|oder) ?$"
+    r"|(?<![0-9A-Za-z.,-])[0-9]{1,3} $"
+)
 
 
 @lru_cache(maxsize=1024)
@@ -159,7 +166,11 @@ def _bandwidth(found: re.Match[str], text: str) -> Bandwidth | None:
     if _UNCLEAR.search(before) and (first is None or not before.endswith(" ")):
         return None
     amount = _amount(digits, decimals or "")
-    if amount is None or unit in ("GBPS", "GB/S", "TBPS", "TB/S"):  # in capitals B may be bits
+    if (
+        _TO_MORE.match(text, found.end())
+        or amount is None
+        or unit in ("GBPS", "GB/S", "TBPS", "TB/S")
+    ):  # in capitals B may be bits
         return None
     links = int(first or 1) * int(second or 1) * int(after or 1)
     if each and Decimal(each) * int(times) == amount:  # "170 Gbps (85 * 2)"
@@ -189,7 +200,8 @@ def _amount(digits: str, decimals: str) -> Decimal | None:
 
 
 _OF_A_RANGE = re.compile(
-    r"[0-9] ?(?:-|~|to|bis) ?$|[0-9] ?x ?(?:,|/|or|and|oder|und) ?$", re.IGNORECASE
+    r"[0-9] ?[x*] ?\( ?$|[0-9] ?(?:-|~|to|bis) ?$|[0-9] ?x ?(?:,|/|or|and|oder|und) ?$",
+    re.IGNORECASE,
 )
 
 

@@ -27,7 +27,7 @@ def _azure_size(reading: Reading) -> None:
 _HEADINGS = (
     "instance-gpu-count", "num_gpus", "gpus[_ ]per[_ ](?:node|vm|instance)", "gpu[_ ]count",
     "number[_ ]of[_ ]gpus", "accelerators", "gpus", "count", "quantity", "qty",
-    "anzahl(?: der)? gpus?", "nombre de gpus?", "GPU(?:数|枚数)",
+    r"(?:nvidia|amd)\.com/gpu", "anzahl(?: der)? gpus?", "nombre de gpus?", "GPU(?:数|枚数)",
 )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def _counts(reading: Reading) -> None:
 def _gpu(reading: Reading) -> None:
     """Which GPU: driver's names whole, else chip, form and memory wherever they stand."""
     if reading.gpu is None:
-        stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name")
+        stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name", r"gpu\.product")
         for whole in filter(None, (stated, reading.text)):
             if reading.gpu is None or reading.gpu.slug is None:
                 reading.gpu = _identified(reading, whole) or reading.gpu

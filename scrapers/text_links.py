@@ -50,7 +50,7 @@ def _nvlink(reading: Reading) -> None:
     if reading.has(r"vms_enabled\"?: ?true"):
         reading.warnings.append("in a virtual machine of this host NVLink may be missing: ask")
     switch = claim(reading.text, "NVSwitch")
-    link = claim(reading.text, r"(?<!bw_)NVLink|NV-Link")
+    link = claim(reading.text, r"(?<!bw_)NVLink(?![- ]?C2C)|NV-Link")
     if switch and switch.stance in (Stance.NAMED, Stance.YES) and _several(reading):
         reading.say("scale_up", ScaleUp.NVSWITCH.value, f'"{switch.clause}" names NVSwitch')
     if link is None or not _several(reading):
@@ -134,7 +134,8 @@ def _one_way(reading: Reading) -> None:
     slugs = _slugs(reading)
     for rate in bandwidths(reading.text):
         _printed(reading, rate, one_way)
-    if len(slugs) == 1 and rated and "gpu_count" not in reading.said and not reading.known:
+    alone = len(slugs) == 1 and not slugs[0].startswith("gh200")  # may have no peer
+    if alone and rated and "gpu_count" not in reading.said and not reading.known:
         why = f"{slugs[0]} has {rated} GB/s one way, by its data"
         reading.say("scale_up_gbytes_per_s", rated, why)
     if count is not None and "scale_up_gbytes_per_s" in reading.said:
@@ -146,6 +147,8 @@ def _printed(reading: Reading, rate: Bandwidth, one_way: Decimal) -> None:
     around = reading.text[max(0, rate.start - 40) : rate.end + 40]
     links = re.search(r"NVLink|NVSwitch|GPU.to.GPU", around, re.IGNORECASE)
     gbytes = rate.gbits_per_s / 8
+    if re.search("C2C", around):  # joins a GPU and its CPU
+        return
     if not rate.bytes_written:
         if links and rate.total in (one_way, 2 * one_way):
             slip = f"NVLink of {rate.total:f} Gb/s would be {gbytes:f} GB/s: bytes must be meant"

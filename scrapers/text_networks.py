@@ -161,7 +161,7 @@ _PER_NIC = re.compile(
     re.IGNORECASE,
 )
 _ADAPTERS = re.compile(
-    r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x |x)?"
+    r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:(?-i:x) ?)?"
     r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|[ehnx]dr) ?){0,3}"
     r"(?:connectx-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
     r"|[ehnx]dr|infiniband|ib|roce)(?![a-z])",
@@ -189,15 +189,23 @@ def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandw
     if rate.bytes_written and port and each != port:
         reading.warnings.append(f"bytes written for bits: no {port} Gb/s port has {shown}")
         each /= 8
+    four_lanes = re.search(r"[EHNX]DR[0-9]* 4X ?$", clause[: rate.start + 3]) and each == port
     links = rate.links if rate.counted else _adapters(clause[: rate.start] + after)
     count = reading.said.get("gpu_count")
     alone = len(bandwidths(clause)) == 1
     if _PER_GPU.match(after) or (alone and _PER_GPU.search(after)):
         return _per_gpu(reading, each, rate.links if rate.counted else None, clause)
-    if links and (rate.counted or links > 1) and not _PER_NODE.search(after[:16]):
+    if re.search(r"per (?:ultraserver|rack|cluster|pod)", after, re.IGNORECASE):
+        return reading.unknown("fabric_gbits_per_s", f'"{clause}" is of more than an instance')
+    if (
+        not four_lanes
+        and links
+        and (rate.counted or links > 1)
+        and not _PER_NODE.search(after[:16])
+    ):
         return _product(reading, links, each, clause)
     one_port = port and each == port and not _PER_NODE.search(after[:24])
-    if _PER_NIC.match(after) or one_port:
+    if _PER_NIC.match(after) or one_port or four_lanes:
         _say_each(reading, each, clause)
         return None
     whole = reading.said.get("fabric") == FabricKind.EFA.value or count == 1

@@ -13,6 +13,7 @@ H100S = ["h100-nvl-94gb", "h100-pcie-80gb", "h100-sxm5-80gb"]
         ("DGX A100 80GB", "a100-sxm4-80gb"),
         ("8x H100 | NVSwitch", "h100-sxm5-80gb"),  # no card has one
         ("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"),  # the driver's name
+        ("nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3", "h100-sxm5-80gb"),
         ("n3-L40Sx4 | flavor", "l40s-pcie-48gb"),
         ("gx9-160x1792x8a100p | A100 80GB", "a100-pcie-80gb"),
         ("2H200.141S.88V", "h200-sxm5-141gb"),
@@ -101,6 +102,10 @@ def test_a_card_that_is_none_of_ours_is_not_the_next_best(text):
         ("platform: gpu-l40s-d | preset: 2gpu-64vcpu-384gb", 2),
         ('{"gpu": "L40S", "num_gpus": 2}', 2),
         ("gpus_per_node: 8  # H100 80GB", 8),
+        ("nvidia.com/gpu: 8 | L40S", 8),
+        ("accelerators: {L40S: 8}", 8),
+        ("gpu: H100:80GB:8", 8),
+        ("8x NVIDIA® L40S™", 8),
         ("H100 SXM 8基 | L40S", 8),
         ("H100 SXM 8卡", 8),
         ("16x V100 SXM2 32GB", 16),
@@ -109,6 +114,7 @@ def test_a_card_that_is_none_of_ours_is_not_the_next_best(text):
         ("up to 8x L40S", None),
         ("1-8x L40S", None),
         ("1x, 2x, 4x or 8x L40S", None),
+        ("4 × (2 × H100 NVL)", None),
         ("L40S, clusters up to 512 GPUs", None),
         ("L40S PCIe x16", None),
         ("L40S | 8x 400 Gbps | 24x 64GB DDR5", None),

@@ -60,6 +60,10 @@ def test_nvlink_of_cards_is_a_bridge_of_two(words):
         ("8x B200 | 14.4 TB/s NVLink in all", {"scale_up_gbytes_per_s": 900}),
         ("NVLink 4 ... 900 GB/s per GPU", {"scale_up_gbytes_per_s": 450}),
         ("NVIDIA H800", {"scale_up_gbytes_per_s": 200}),
+        ("8x H100 SXM | 18 NVLink links x 25 GB/s per direction",
+         {"scale_up_gbytes_per_s": 450, "fabric_nics": None}),
+        # to its CPU
+        ("GH200 900 GB/s NVLink-C2C", {"scale_up": None, "scale_up_gbytes_per_s": None}),
         # a mesh has a link for each peer
         ("Box | 2x MI300X | 896 GB/s", {"scale_up": "infinity_fabric_mesh",
          "scale_up_gbytes_per_s": 64, "scale_up_domain_gpus": 2, "nvlink_domain_gpus": 1}),

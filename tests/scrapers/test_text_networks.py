@@ -83,6 +83,7 @@ def test_a_total_however_it_is_written(words):
         ("node-x | HDR InfiniBand 200 Gb/s", fabric("infiniband", each=200)),
         ("8x H100 SXM | 8x NDR200 InfiniBand", fabric("infiniband", 8, 200, 1600)),
         ("node-x | Quantum-2 InfiniBand 400Gb/s", fabric("infiniband", each=400)),
+        ("node-x | InfiniBand NDR 4X 400 Gb/s", fabric("infiniband", each=400)),  # lanes of a port
         # columns with the unit in their heading, once with a slip
         ("n2.gpu | Max Bandwidth (Mbps) 80000", fabric(front=80)),
         ("n2.gpu | Max Front-end Bandwidth (Mbps) 200", fabric(front=200)),
@@ -109,6 +110,8 @@ def test_a_total_however_it_is_written(words):
         ("node-x | InfiniBand 400 Gb/s", fabric("infiniband")),
         ("node-x | InfiniBand or RoCE", fabric()),
         ("node-x | 100-400 Gbps Ethernet", fabric()),
+        ("node-x | 1Gbps-10Gbps", fabric()),
+        ("4 x GB200 | 28.8 Tbps EFAv4 per UltraServer", fabric("efa")),
         ("node-x | 100 GB/S InfiniBand", fabric("infiniband")),  # capitals hide bits and bytes
     ],
 )  # fmt: skip
