@@ -14,6 +14,7 @@ DeepSeek-AI, arXiv:2412.19437, section 3.4: expert parallelism with data-paralle
 Y. Leviathan et al., arXiv:2211.17192: speculative decoding.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -306,9 +307,19 @@ def most_sequences(cluster: Cluster, job: Job, layout: Layout) -> Value:
 
 @lru_cache(maxsize=256)
 def decode_candidates(job: Job, gpus: int) -> Layout:
-    """Every serving layout over the GPUs, one row each: tp, pp, ep, and the batch of a group."""
+    """Every serving layout over the GPUs, one row each: tp, pp, ep, and the batch of a group.
+
+    Or over the largest power of two of them, with the rest idle: experts divide over 64 of 72.
+    """
+    counts = sorted({gpus, 1 << (gpus.bit_length() - 1)}, reverse=True)
+    rows = [row for count in counts for row in _splits(job, count)]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 9)
+    return Layout(*table.T)
+
+
+def _splits(job: Job, gpus: int) -> Iterator[tuple[float, ...]]:
+    """The columns of every layout that takes all of so many GPUs."""
     model = job.transformer
-    rows: list[tuple[float, ...]] = []
     for tp, pp in product(divisors(model.heads, MAX_TP), divisors(gpus, 64)):
         if gpus % (tp * pp) or not stages_divide(model, pp):
             continue
@@ -316,9 +327,8 @@ def decode_candidates(job: Job, gpus: int) -> Layout:
         eps = [ep for ep in divisors(model.experts, MAX_EP) or (1,) if (tp * dp) % ep == 0]
         # Spread experts need whole tp groups in step; inside one, tp cuts them as well as ep.
         for ep in (ep for ep in eps if ep == 1 or (ep > tp and ep % tp == 0)):
-            rows += [(tp, pp, dp, 1, ep, q, 1, 0, 0) for q in _batches(job, dp * pp)]
-    table = np.array(rows, dtype=np.float64).reshape(-1, 9)
-    return Layout(*table.T)
+            for batch in _batches(job, dp * pp):
+                yield tp, pp, dp, 1, ep, batch, 1, 0, 0
 
 
 def _batches(job: Job, groups: int) -> list[int]:

@@ -283,6 +283,8 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     warnings = list(cluster.warnings)
     if precision != wanted:
         warnings.append(f"{cluster.gpu.slug} does not compute in {wanted}: runs in {precision}")
+    if layout.gpus < gpus:
+        warnings.append(f"{gpus - int(layout.gpus)} of {gpus} GPUs idle: no better split of all")
     if not cluster.measured:
         warnings.append("this GPU or fabric was never measured: the interval is twice as wide")
     assumptions = (*cluster.assumptions, *job.assumptions, *_standing_assumptions(job))

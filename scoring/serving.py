@@ -16,7 +16,6 @@ L. Kleinrock, Queueing Systems, vol. 1, 1975, section 5.6: Pollaczek and Khinchi
 """
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from scoring.collectives import collective_time, group
 from scoring.decode import (
     fitting_layouts,
     sequence_bytes,
-    stacked,
     token_time,
     tokens_per_s,
 )
@@ -95,8 +93,7 @@ def pareto(cluster: Cluster, job: Job, gpus: int) -> list[Served]:
         A decode job; its batch is free unless global_batch or micro_batch fixes it. With
         max_tpot_ms only points within it.
     gpus
-        Shared out among all layouts and their replicas; or the largest power of two of them, where
-        a layout needs one, and the rest idle: 64 of 72.
+        Shared out among all layouts and their replicas, as `decode_candidates` does.
 
     Raises
     ------
@@ -105,11 +102,11 @@ def pareto(cluster: Cluster, job: Job, gpus: int) -> list[Served]:
     """
     if job.kind != "decode":
         raise FieldError("job", f"{job.name} is a {job.kind} job: only serving has such a curve.")
-    counts = sorted({gpus, 1 << (gpus.bit_length() - 1)})
-    rows = reduce(stacked, [fitting_layouts(cluster, job, count) for count in counts])
+    rows = fitting_layouts(cluster, job, gpus)
     if not len(rows):
         return []
     points = serve(cluster, job, rows)
+    # Idle GPUs are paid for as well.
     points = replace(points, tokens_per_s_per_gpu=points.tokens_per_s_per_gpu * rows.gpus / gpus)
     token = np.asarray(points.token_s)
     order = _unbeaten(token, np.asarray(points.tokens_per_s_per_gpu))
