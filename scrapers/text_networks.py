@@ -12,15 +12,13 @@ from enum import Enum
 
 from catalog.records import FabricKind
 from scrapers.quantities import Bandwidth, bandwidths
-from scrapers.text_claims import Claim, Stance, claim, clauses
+from scrapers.text_claims import Stance, claim, clauses
 from scrapers.text_fabrics import JOINING, port_of
 from scrapers.text_reading import Reading, number_of
 
 FASTEST_PORT = 800  # [Gb/s], XDR
 FASTEST_FRONT_END = 200  # [Gb/s], of a rate that no word gives to a network
 FASTEST_BESIDE = 400  # [Gb/s], the same where another rate is the fabric's
-
-
 MOST_IN_FRONT = 4  # ports of a plain Ethernet that are a front end
 
 
@@ -33,17 +31,16 @@ class Of(Enum):
     OTHER = 4
 
 
+_DISKS = r"nvme|ssd|disks?|storage|iops|(?<![a-z])read|write|ebs|lustre|file ?system"
 _INSIDE = (
     r"nvlink|nvswitch|infinity fabric|xgmi|internal|on.package|hbm|memory|gpu.to.gpu|p2p|peer"
     r"|pcie|bisection"
 )
+_FRONT = r"front.?end|public|internet(?!work)|external|uplink|management|north.south|vpc"
+# The first that a clause names, and does not deny, speaks: "Ethernet (no RDMA)" is Ethernet.
 _WORDS = (
-    (Of.OTHER, r"nvme|ssd|disks?|storage|iops|(?<![a-z])read|write|ebs|lustre|file ?system"),
-    (
-        Of.OTHER,
-        _INSIDE,
-    ),
-    (Of.FRONT, r"front.?end|public|internet(?!work)|external|uplink|management|north.south|vpc"),
+    (Of.OTHER, rf"{_DISKS}|{_INSIDE}"),
+    (Of.FRONT, _FRONT),
     (Of.FABRIC, JOINING),
     (Of.ETHERNET, r"ethernet|gbe(?![a-z])|lan(?![a-z])"),
     (Of.FABRIC, r"connectx"),
@@ -51,10 +48,14 @@ _WORDS = (
 
 
 def _of(clause: str) -> Of | None:
-    """By the first word that names one and is not denied: "Ethernet (no RDMA)" is Ethernet."""
+    """The network that a clause speaks of."""
     for of, words in _WORDS:
-        said = claim(clause, words) if of is Of.FABRIC else re.search(words, clause, re.IGNORECASE)
-        if said and not (isinstance(said, Claim) and said.stance is Stance.NO):
+        if of is not Of.FABRIC:
+            named = re.search(words, clause, re.IGNORECASE) is not None
+        else:
+            said = claim(clause, words)
+            named = said is not None and said.stance is not Stance.NO
+        if named:
             return of
     return None
 
@@ -89,7 +90,7 @@ def _megabits(reading: Reading) -> Decimal | None:
 
 _UNIT = r"\((?:(M)|G)(?:b(?:ps|its?)?(?:/s(?:ec)?)?|igabits?(?:/s)?)\)\"?:? ?"
 _SCALE_OUT = rf"scale.?out[^0-9(]{{0,20}}{_UNIT}([0-9]{{1,2}}) ?(?:x|\*) ?([0-9]{{2,4}})"
-_FRONT = (
+_FRONT_HEADING = (
     r"(?:max )?(?:(?:front.?end|network|baseline) ){0,3}(?<!scale.out )bandwidth "
     rf"{_UNIT}([0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]{{1,7}})(?![0-9]| ?[x*])"
 )
@@ -101,7 +102,7 @@ def _headings(reading: Reading) -> None:
     if scale_out:
         links, each = int(scale_out[2]), Decimal(scale_out[3])
         _product(reading, links, each, scale_out[0])
-    front = re.search(_FRONT, reading.text, re.IGNORECASE)
+    front = re.search(_FRONT_HEADING, reading.text, re.IGNORECASE)
     if front is None:
         return
     number, mega = Decimal(front[2].replace(",", "")), front[1] is not None
@@ -160,6 +161,7 @@ _PER_NIC = re.compile(
     r"|^ (?:\w+ )?(?:nic|port|hca|adapter)",
     re.IGNORECASE,
 )
+_PER_RACK = re.compile(r"per (?:ultraserver|rack|cluster|pod)", re.IGNORECASE)
 _ADAPTERS = re.compile(
     r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:(?-i:x) ?)?"
     r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|[ehnx]dr) ?){0,3}"
@@ -179,41 +181,47 @@ def _adapters(clause: str) -> int | None:
 
 
 def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandwidth) -> None:
-    if (said := claim(clause, JOINING)) and said.stance in (Stance.NO, Stance.MAYBE):
+    """A rate of the fabric: of one NIC, of one GPU, of the instance; else it is not said of what."""
+    said = claim(clause, JOINING)
+    if said and said.stance in (Stance.NO, Stance.MAYBE):
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" promises nothing')
-    shown = f"{rate.links} x {rate.gbits_per_s:f} Gb/s" if rate.counted else f"{rate.total:f} Gb/s"
     if rate.up_to:
-        return reading.unknown("fabric_gbits_per_s", f'up to {shown} ("{clause}") is no promise')
-    port = port_of(clause) or of_part
-    each, after = rate.gbits_per_s, clause[rate.end :]
-    if rate.bytes_written and port and each != port:
-        reading.warnings.append(f"bytes written for bits: no {port} Gb/s port has {shown}")
-        each /= 8
-    four_lanes = re.search(r"[EHNX]DR[0-9]* 4X ?$", clause[: rate.start + 3]) and each == port
-    links = rate.links if rate.counted else _adapters(clause[: rate.start] + after)
-    count = reading.said.get("gpu_count")
-    alone = len(bandwidths(clause)) == 1
-    if _PER_GPU.match(after) or (alone and _PER_GPU.search(after)):
-        return _per_gpu(reading, each, rate.links if rate.counted else None, clause)
-    if re.search(r"per (?:ultraserver|rack|cluster|pod)", after, re.IGNORECASE):
+        return reading.unknown("fabric_gbits_per_s", f'"{clause}": up to is no promise')
+    after = clause[rate.end :]
+    if _PER_RACK.search(after):
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" is of more than an instance')
-    if (
-        not four_lanes
-        and links
-        and (rate.counted or links > 1)
-        and not _PER_NODE.search(after[:16])
-    ):
+    port = port_of(clause) or of_part
+    each = _in_bits(reading, rate, port)
+    # "NDR 4X 400 Gb/s": the lanes of one port
+    lanes = each == port and re.search(r"[EHNX]DR[0-9]* 4X ?$", clause[: rate.start + 3])
+    links = rate.links if rate.counted else _adapters(clause[: rate.start] + after)
+    if _PER_GPU.match(after) or (len(bandwidths(clause)) == 1 and _PER_GPU.search(after)):
+        return _per_gpu(reading, each, rate.links, clause)
+    if links and not lanes and (rate.counted or links > 1) and not _PER_NODE.search(after[:16]):
         return _product(reading, links, each, clause)
-    one_port = port and each == port and not _PER_NODE.search(after[:24])
-    if _PER_NIC.match(after) or one_port or four_lanes:
+    of_node = _PER_NODE.search(after[:32])
+    if lanes or _PER_NIC.match(after) or (each == port and not of_node):
         _say_each(reading, each, clause)
         return None
-    whole = reading.said.get("fabric") == FabricKind.EFA.value or count == 1
-    if whole or each > FASTEST_PORT or _PER_NODE.search(after[:32]):
+    alone = reading.said.get("gpu_count") == 1
+    if of_node or alone or each > FASTEST_PORT or _is_efa(reading):
         return _total(reading, each, f'"{clause}": {each:f} Gb/s is the instance\'s')
-    return reading.unknown(
-        "fabric_gbits_per_s", f'"{clause}": of one port, one GPU or all is not said'
-    )
+    why = f'"{clause}": of one port, one GPU or all is not said'
+    return reading.unknown("fabric_gbits_per_s", why)
+
+
+def _is_efa(reading: Reading) -> bool:
+    """AWS prints EFA by the instance."""
+    return reading.said.get("fabric") == FabricKind.EFA.value
+
+
+def _in_bits(reading: Reading, rate: Bandwidth, port: int | None) -> Decimal:
+    """Bytes written for bits: "200 GB/s HDR" is a port of 200 Gb/s. [Gb/s]"""
+    if not rate.bytes_written or port is None or rate.gbits_per_s == port:
+        return rate.gbits_per_s
+    shown = f"{rate.gbits_per_s / 8:f} GB/s"
+    reading.warnings.append(f"bytes written for bits: no {port} Gb/s port has {shown}")
+    return rate.gbits_per_s / 8
 
 
 def _say_each(reading: Reading, each: Decimal, clause: str) -> bool:
@@ -236,16 +244,15 @@ def _product(reading: Reading, links: int, each: Decimal, clause: str) -> None:
         _total(reading, links * each, why)
 
 
-def _per_gpu(reading: Reading, each: Decimal, links: int | None, clause: str) -> None:
+def _per_gpu(reading: Reading, each: Decimal, links: int, clause: str) -> None:
     count = reading.said.get("gpu_count")
     if not isinstance(count, Decimal) or count < 1:
         return reading.unknown("fabric_gbits_per_s", f'"{clause}": for how many GPUs is not said')
     if each > FASTEST_PORT:
         reading.warnings.append(f'"{clause}": no GPU has {each:f} Gb/s of fabric')
         return None
-    total = each * (links or 1) * count
-    why = f'"{clause}": {each * (links or 1):f} Gb/s per GPU x {count} GPUs'
-    return _total(reading, total, why)
+    of_one = each * links
+    return _total(reading, of_one * count, f'"{clause}": {of_one:f} Gb/s per GPU x {count} GPUs')
 
 
 def _total(reading: Reading, total: Decimal, why: str) -> None:
@@ -280,11 +287,11 @@ def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
     if rate.up_to:
         why = f'"{clause}": up to is no promise'
         reading.say("frontend_burst_gbits_per_s", rate.total, why)
-    elif rate.bytes_written and gpu_link(clause):
+    elif rate.bytes_written and _is_gpu_link(clause):
         return
     elif joined and rate.links > 1:
         _product(reading, rate.links, rate.gbits_per_s, clause)
-    elif joined and (fabric == FabricKind.EFA.value or rate.total > FASTEST_PORT):
+    elif joined and (_is_efa(reading) or rate.total > FASTEST_PORT):
         _total(reading, rate.total, f'"{clause}": more than a port, so the instance\'s')
     elif not joined and rate.total <= (FASTEST_BESIDE if rated else FASTEST_FRONT_END):
         why = f'"{clause}" with no word of RDMA: the front end'
@@ -293,7 +300,7 @@ def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
         reading.unknown("fabric_gbits_per_s", f'"{clause}": of which network is not said')
 
 
-def gpu_link(clause: str) -> bool:
+def _is_gpu_link(clause: str) -> bool:
     """ "MI300X 896 GB/s": bytes beside a GPU are its own links or memory."""
     return re.search(r"(?i)mi[23][0-9]{2}x|h[12]00|[ab][123]00", clause) is not None
 
