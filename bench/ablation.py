@@ -36,7 +36,7 @@ TERMS: dict[str, Mapping[str, Any]] = {
     "copies of routed tokens": {"training": {"routed_copies": 0.0}},
     "scores written and read": {"training": {"softmax_reads": 0.0}},
     "gaps between kernels": {"training": {"kernels_per_layer": 0.0}},
-    "experts launched by the host": {"training": {"expert_kernels": 0.0}},
+    "experts launched by the host": {"training": {"expert_kernels": 0.0, "mixture_kernels": 0.0}},
     "the loss over the vocabulary": {"training": {"logit_bytes": 0.0}},
     "the optimizer": {"training": {"optimizer_bytes": 0.0}},
     "stragglers": {"training": {"jitter_per_doubling": 0.0}},

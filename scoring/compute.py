@@ -92,15 +92,17 @@ def layer_time(cluster: Cluster, job: Job, layout: Layout) -> LayerTime:
 def host_bound(job: Job, layout: Layout, time: Value) -> Value:
     """How much longer a layer takes because the host launches its kernels more slowly: ≥ 1. [1]
 
-    Dropless experts change their shapes with every batch, so no graph replays them: each local
-    expert's products and casts are launched one by one, forward and backward. Host and GPU wait for
-    each other by turns, so neither hides the other wholly: the root of the sum of their squares.
+    Dropless experts change their shapes with every batch, so no graph replays them: routing and
+    permutation, then each local expert's products and casts, are launched one by one, forward and
+    backward. Host and GPU wait for each other by turns, so neither hides the other wholly: the root
+    of the sum of their squares.
     """
     model = job.transformer
     if not model.moe_layers:
         return 1.0
     share = model.moe_layers / model.layers
-    kernels = TRAINING.expert_kernels * share * model.experts / layout.ep
+    c = TRAINING
+    kernels = share * (c.mixture_kernels + c.expert_kernels * model.experts / layout.ep)
     return sqrt(1.0 + (kernels * KERNELS.launch_us * MICRO / time) ** 2)
 
 

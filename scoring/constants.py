@@ -133,6 +133,7 @@ class Training:
     logit_bytes: float
     selective_passes: float
     expert_kernels: float
+    mixture_kernels: float
     routed_copies: float
     ssm_passes: float
     optimizer_bytes: float

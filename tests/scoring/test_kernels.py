@@ -40,7 +40,8 @@ def test_a_ring_of_context_ranks_runs_shorter_attention_kernels():
 
 def test_many_small_experts_are_bound_by_their_launches():
     layout = Layout(dp=8.0, ep=8.0)  # 16 experts a GPU
-    launches = TRAINING.expert_kernels * 16 * KERNELS.launch_us * 1e-6
+    kernels = TRAINING.mixture_kernels + TRAINING.expert_kernels * 16
+    launches = kernels * KERNELS.launch_us * 1e-6
     # the host waits for the GPU by turns: the root of the sum of squares, not the longer of the two
     assert host_bound(MIXTURE, layout, launches / 4) == pytest.approx(17**0.5)
     assert host_bound(MIXTURE, layout, launches * 4) == pytest.approx((1 + 1 / 16) ** 0.5)
