@@ -118,6 +118,9 @@ def _example(kind: str) -> Mapping[str, object]:
             "pcie_generation": 5,
             "pcie_p2p": "yes",
             "oversubscription": 1,
+            "adaptive_routing": "yes",
+            "rail_optimised": "yes",
+            "gpu_power_watts": 700,
             "max_gpus_on_one_fabric": 16384,
             "usd_per_hour": 31.6,
         }

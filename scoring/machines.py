@@ -119,14 +119,16 @@ def machine(row: Mapping[str, str]) -> Cluster:
     """The machine of a row: its GPU, node, domain and fabric."""
     slug = gpu_slug(row)
     if slug is None or slug not in gpus():
-        raise CannotPredict("GPU not known to the model")
+        name = row.get("gpu_model", "")
+        unsaid = not name or "not stated" in name
+        raise CannotPredict("GPU not stated" if unsaid else "GPU not known to the model")
     count = int(number(row, "num_gpus") or 1)
     node = int(number(row, "gpus_per_node") or min(count, 8))
     domain = int(number(row, "scale_up_domain_gpus") or 0) or None
     given: dict[str, object] = {"gpu": slug, "gpu_count": node}
     part = gpus()[slug]
-    pair = "pair" in (row.get("gpu_model", "") + row.get("intra_link", "")).lower()
-    if pair:
+    links = f"{row.get('gpu_model', '')} {row.get('intra_link', '')}".lower()
+    if re.search(r"pair|bridge", links) and "no nvlink" not in links:
         bridged = {"scale_up": "nvlink_bridge", "scale_up_domain_gpus": 2, "pcie_p2p": "yes"}
         given |= bridged if node > 1 else {"scale_up": "none"}
     elif part.scale_up in ("pcie", "nvlink_bridge", "none"):
@@ -134,6 +136,8 @@ def machine(row: Mapping[str, str]) -> Cluster:
     else:
         given["scale_up"] = part.scale_up
         given["scale_up_domain_gpus"] = domain or min(node, part.domain_gpus)
+    if "p2p" in links:
+        given["pcie_p2p"] = "no" if re.search(r"\b(no|without) p2p", links) else "yes"
     given |= _fabric(row, node, count)
     said = re.search(r"\b(\d{2,4}) ?w\b", row.get("gpu_model", "").lower())  # "...-HBM2e-500W"
     if said and part.tdp_watts and float(said[1]) < part.tdp_watts:
@@ -175,7 +179,7 @@ def _fabric(row: Mapping[str, str], node: int, count: int) -> dict[str, object]:
         "fabric": fabric,
         "fabric_gbits_per_s": (rate or 400.0) * node,
         "gpudirect": "no" if fabric in ("ethernet", "omni_path") else "yes",
-        "sharp": "yes" if "sharp" in text else "no",
+        "sharp": "yes" if re.search(r"(?<!no )(?<!without )sharp", text) else "no",
     }
 
 
