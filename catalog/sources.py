@@ -141,20 +141,21 @@ def _state(
 
 
 def _never_live(provider: Provider, through: Sequence[str], *, bundled: bool) -> State:
-    """What its offers are known by instead."""
+    """What its offers are known by instead, and the key that is missing."""
+    names = {"names": ", ".join(provider.credentials)}
+    needs = gettext("needs %(names)s") % names if provider.credentials else ""
     if run := provider.published_run:
         read = run.collected_at or run.started_at
-        return State(gettext("read from a file of %(day)s") % {"day": read.date().isoformat()})
-    if through:
-        return State(gettext("through %(names)s") % {"names": ", ".join(through)})
-    if provider.credentials:
-        names = ", ".join(provider.credentials)
-        return State(gettext("never fetched live: needs %(names)s") % {"names": names})
-    if provider.has_scraper:
-        return State(gettext("never fetched live"))
-    if bundled:
-        return State(gettext("never fetched live: bundled data"))
-    return State(gettext("nothing of it was read yet"))
+        words = gettext("read from a file of %(day)s") % {"day": read.date().isoformat()}
+    elif through:
+        words = gettext("through %(names)s") % {"names": ", ".join(through)}
+    elif needs or provider.has_scraper:
+        words = gettext("never fetched live")
+    elif bundled:
+        words = gettext("never fetched live: bundled data")
+    else:
+        words = gettext("nothing of it was read yet")
+    return State(f"{words}: {needs}" if needs else words)
 
 
 def _through() -> dict[str, list[str]]:
@@ -214,5 +215,6 @@ def _types() -> dict[str, dict[str, Any]]:
 
 
 def _last_runs() -> dict[str, ScrapeRun]:
-    runs = ScrapeRun.objects.order_by("provider", "-started_at").distinct("provider")
+    ended = ScrapeRun.objects.exclude(state=RunState.RUNNING)
+    runs = ended.order_by("provider", "-started_at").distinct("provider")
     return {run.provider_id: run for run in runs}

@@ -67,6 +67,23 @@ def test_what_a_file_said_is_no_live_list() -> None:
     assert told("acme") == ("read from a file of 2026-11-23", False)
 
 
+def test_one_that_is_known_otherwise_names_its_missing_key_too() -> None:
+    known("acme", has_scraper=True, credentials=["ACME_KEY"])
+    scrape([offer(via="broker")], lister="broker")
+    assert told("acme") == ("through Broker: needs ACME_KEY", False)
+
+
+def test_a_run_that_goes_on_hides_no_reason() -> None:
+    scrape([offer()])
+    run = begin()
+    ScrapeRun.objects.filter(pk=run.pk).update(
+        state=RunState.FAILED, reason="it answers 503", finished_at=run.started_at
+    )
+    begin()
+    Lease.objects.update(failures=1)
+    assert source("acme").state.why == "it answers 503"
+
+
 def test_a_seller_that_only_an_aggregator_knows_says_through_whom() -> None:
     known("acme")
     scrape([offer(via="broker")], lister="broker")
