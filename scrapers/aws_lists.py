@@ -96,9 +96,13 @@ ATTRIBUTE = {
 }
 
 
+def is_table(document: Document) -> bool:
+    return document.body.lstrip(b"\xef\xbb\xbf").startswith((b'"FormatVersion"', HEADER))
+
+
 def table(document: Document) -> list[Row] | None:
     """The rows of a CSV, in the shape of a product with one term; None where it is no CSV."""
-    if not document.body.lstrip(b"\xef\xbb\xbf").startswith((b'"FormatVersion"', HEADER)):
+    if not is_table(document):
         return None
     try:
         lines = document.body.decode("utf-8-sig").splitlines()

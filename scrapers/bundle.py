@@ -34,7 +34,7 @@ def unpack(document: Document) -> Bundle:
     try:
         value = read_json(document.body)
     except Unreadable:
-        if document.body.lstrip()[:1] in (b"{", b"["):
+        if document.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
             raise
         return Bundle([document])  # CSV or HTML: the provider's own
     if isinstance(value, Unfit):

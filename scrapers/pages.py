@@ -58,7 +58,7 @@ def read_page(body: bytes) -> Element:
     Raises
     ------
     Unreadable
-        It is no HTML, not UTF-8, or grows beyond measure.
+        It is no HTML, not UTF-8, cut short, or grows beyond measure.
     """
     try:
         text = body.decode("utf-8-sig")
@@ -66,6 +66,8 @@ def read_page(body: bytes) -> Element:
         raise Unreadable("the page is not UTF-8") from None
     if not text.lstrip().startswith("<"):
         raise Unreadable("the answer is no page of HTML")
+    if "<html" in text[:2000].lower() and "</html" not in text[-2000:].lower():
+        raise Unreadable("the page is cut short")
     reader = _Reader()
     reader.feed(text.replace("\x00", ""))
     reader.close()

@@ -28,7 +28,7 @@ from os import environ
 
 from catalog.records import Basis, PriceModel, Rejected
 from scrapers.aws_api import Keys, from_xml, keys_from, pages
-from scrapers.aws_lists import bulk, gpu_rows, price_list, table
+from scrapers.aws_lists import bulk, gpu_rows, is_table, price_list, table
 from scrapers.aws_types import (
     gpus_of,
     is_gpu_type,
@@ -46,6 +46,7 @@ from scrapers.listing import (
     Ignored,
     Listing,
     Parsed,
+    Partial,
     Price,
     Provider,
     Unreadable,
@@ -160,6 +161,8 @@ def parse(documents: Sequence[Document]) -> Parsed:
     found = Found()
     for document in documents:
         _sort(document, found)
+        if is_table(document) and not document.body.endswith(b"\n"):
+            yield Partial("its last line is cut short")
     for row, document in found.prices:
         yield from each([row], partial(_product, document=document, found=found))
     yield from _spot(found)

@@ -86,7 +86,7 @@ def parse(documents: Sequence[Document]) -> Parsed:
 
 
 def _is_page(document: Document) -> bool:
-    return document.body.lstrip()[:1] == b"<"
+    return document.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
 
 
 # --- Platforms --------------------------------------------------------------------------------

@@ -75,7 +75,8 @@ def parse(documents: Sequence[Document]) -> Parsed:
     """Each GPU of each location, in the sizes that can be had."""
     for document in documents:
         rows = _locations(document)
-        shared = Counter(_place(row) for row in rows)
+        hosts = {(_place(row), str(row.fields.get("id"))) for row in rows if _place(row)}
+        shared = Counter(place for place, _ in hosts)
         yield from each(rows, partial(_location, document=document, shared=shared))
 
 

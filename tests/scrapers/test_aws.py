@@ -18,6 +18,7 @@ from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
 from scrapers.normalise import offers
 from scrapers.providers import aws
+from scrapers.regions import aws_country
 from scrapers.registry import PROVIDERS
 
 REGION = (PAYLOADS / "aws_region.csv").read_bytes()
@@ -96,11 +97,9 @@ def test_a_fraction_whose_count_is_0(prices, types):
         assert (line["gpu"], line["gpu_count"], line["gpu_memory_gb"]) == ("l4-pcie-24gb", 0.125, 3)
 
 
-def test_a_local_zone_is_a_region_whose_country_nobody_says(prices):
-    assert (one(prices, "g4dn.xlarge").region, one(prices, "g4dn.xlarge").country) == (
-        "us-west-2-lax-1",
-        None,
-    )
+def test_a_local_zone_is_a_region_of_its_own_that_may_lie_in_another_country(prices):
+    assert one(prices, "g4dn.xlarge").region == "us-west-2-lax-1"
+    assert aws_country("us-east-1-zzz-1") is None
 
 
 def test_index_json_and_get_products_say_the_same():
