@@ -62,7 +62,7 @@ def sources() -> list[Source]:
     """Every provider, those with most offers first."""
     offers, listed, types, through = _offers(), _listed(), _types(), _through()
     quarantined = QuarantinedRow.objects.open().by_provider()
-    runs, leases = _last_runs(), {lease.provider_id: lease for lease in Lease.objects.all()}
+    runs, leases, parts = _last_runs(), _leases(), _parts()
     found = [
         _source(
             p,
@@ -76,6 +76,7 @@ def sources() -> list[Source]:
                 leases.get(p.slug),
                 through.get(p.slug, ()),
                 bundled=p.slug in offers,
+                parts=parts.get(p.slug, ()),
             ),
             leases.get(p.slug),
         )
@@ -124,6 +125,7 @@ def _state(
     through: Sequence[str],
     *,
     bundled: bool,
+    parts: Sequence["Part"] = (),
 ) -> State:
     day = {"day": run.started_at.date().isoformat()} if run else {}
     if run and run.state == RunState.SKIPPED:
@@ -137,7 +139,35 @@ def _state(
         return _never_live(provider, through, bundled=bundled)
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
         return State(gettext("stale"), why=run.reason if run else "")
-    return State(gettext("fresh"), good=True)
+    return _state_of_parts(parts) if parts else State(gettext("fresh"), good=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A region of a list that is read in parts, and the last run of it, if there was one."""
+
+    name: str
+    failing: bool
+    run: ScrapeRun | None
+
+
+def _state_of_parts(parts: Sequence[Part]) -> State:
+    """How many regions are as they should be, and which are not."""
+    failing = [part for part in parts if part.failing]
+    held = [p for p in parts if not p.failing and p.run and p.run.state == RunState.HELD]
+    unread = [part for part in parts if not part.failing and part.run is None]
+    bad = (
+        (gettext("failing: %(regions)s"), failing),
+        (gettext("held, a person must look: %(regions)s"), held),
+        (gettext("not read yet: %(regions)s"), unread),
+    )
+    good = len(parts) - sum(len(which) for _, which in bad)
+    counted = gettext("%(n)d of %(all)d regions fresh") % {"n": good, "all": len(parts)}
+    told = [
+        words % {"regions": ", ".join(part.name for part in which)} for words, which in bad if which
+    ]
+    why = " ".join(f"{p.name}: {p.run.reason}" for p in (*failing, *held) if p.run)
+    return State("; ".join([counted, *told]), good=not told, why=why)
 
 
 def _never_live(provider: Provider, through: Sequence[str], *, bundled: bool) -> State:
@@ -215,6 +245,23 @@ def _types() -> dict[str, dict[str, Any]]:
 
 
 def _last_runs() -> dict[str, ScrapeRun]:
-    ended = ScrapeRun.objects.exclude(state=RunState.RUNNING)
+    """Of the whole of each list: of one in parts, the run that asks which parts there are."""
+    ended = ScrapeRun.objects.filter(part="").exclude(state=RunState.RUNNING)
     runs = ended.order_by("provider", "-started_at").distinct("provider")
     return {run.provider_id: run for run in runs}
+
+
+def _leases() -> dict[str, Lease]:
+    return {lease.provider_id: lease for lease in Lease.objects.filter(part="")}
+
+
+def _parts() -> dict[str, list[Part]]:
+    """By provider; none of those whose list is read as a whole."""
+    ended = ScrapeRun.objects.exclude(part="").exclude(state=RunState.RUNNING)
+    runs = ended.order_by("provider", "part", "-started_at").distinct("provider", "part")
+    last = {(run.provider_id, run.part): run for run in runs}
+    found: dict[str, list[Part]] = {}
+    for lease in Lease.objects.exclude(part="").order_by("provider", "part"):
+        run = last.get((lease.provider_id, lease.part))
+        found.setdefault(lease.provider_id, []).append(Part(lease.part, lease.failures > 0, run))
+    return found

@@ -11,6 +11,7 @@ from catalog.invariants import broken
 from catalog.models import Lease, Offer, Provider, RunState, ScrapeRun
 from catalog.payloads import documents
 from catalog.retention import forget
+from catalog.sources import State, sources
 from config.celery import app, broker
 from scrapers import leases, reading, runs, tasks
 from scrapers.http import Http
@@ -195,6 +196,21 @@ def test_by_hand_all_parts_are_read_and_the_worst_is_told(
         summary = runs.scrape_now("aws")
     assert (summary.state, summary.new) == ("failed", 4)
     assert "us-east-1: pricing.us-east-1.amazonaws.com answers 404" in summary.reason
+
+
+def test_the_page_says_how_many_regions_are_read_and_which_fail(scrape: Scrape) -> None:
+    def state() -> State:
+        (source,) = (s for s in sources() if s.provider.slug == "aws")
+        return source.state
+
+    scrape(answers())
+    assert (state().words, state().good) == ("3 of 3 regions fresh", True)
+    scrape(answers(us_east_1=Answer(status=404), us_west_2=Answer(HEAD.encode())))
+    assert state().words == (
+        "1 of 3 regions fresh; failing: us-east-1; held, a person must look: us-west-2"
+    )
+    assert "us-east-1: pricing.us-east-1.amazonaws.com answers 404" in state().why
+    assert not state().good
 
 
 def test_what_offers_stand_on_is_kept_however_old(scrape: Scrape) -> None:
