@@ -46,7 +46,7 @@ def pairs_of(row: Mapping[str, str]) -> dict[str, str]:
 
 def leading(text: str | None) -> float | None:
     """The leading number, of bytes where a binary unit follows: "4GiB"."""
-    found = re.match(r"([0-9.]+)\s*([KMG]?)", text or "")
+    found = re.match(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,2})?)\s*([KMG]?)", text or "")
     if not found:
         return None
     return float(found[1]) * {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}[found[2]]

@@ -19,8 +19,10 @@ from scoring.hardware import Cluster
 from scoring.machines import CannotPredict, Prediction, leading, machine, number, pairs_of
 from scoring.units import GIGA, MICRO
 
-# A row's words for a collective → ours; those that need no translation are KINDS.
-SPELLINGS = {"alltoall": "all_to_all", "ep_all_to_all dispatch+combine": "expert_exchange"}
+# "all-reduce", "AllReduce" and "allreduce" are all_reduce: letters alone tell.
+NAMES = {kind.replace("_", ""): kind for kind in KINDS}
+EXPERTS = "ep_all_to_all dispatch+combine"
+IN_TIME = ("latency_us", "time_us")
 FORCED_RING = r"\(ring\)|NVLS_ENABLE=0|algo=ring\b"
 COPIES = ("host_to_device", "device_to_host", "p2p copy unidirectional")
 
@@ -70,17 +72,19 @@ def predict_collective(row: Mapping[str, str]) -> Prediction:
     if name in COPIES and metric == "GB/s":
         return _copy(row, name)
     cluster = _machine(row)
-    if SPELLINGS.get(name) == "expert_exchange":
+    if name == EXPERTS:
         return _experts(row, cluster)
     asked = question(row)
     took = asked.seconds(cluster)
     kind = f"nccl {asked.kind}"
     curve = asked.rests_on_curve(cluster)
-    if metric == "latency_us":
+    if metric in IN_TIME:
         return Prediction(took / MICRO, is_rate=False, assumed=False, kind=kind, curve=curve)
-    if metric != "busbw_GB/s":
+    if metric not in ("busbw_GB/s", "algbw_GB/s"):
         raise CannotPredict(f"metric {metric} is not modelled")
     rate = bus_bytes_per_s(asked.kind, asked.size, asked.ranks, took) / GIGA
+    if metric == "algbw_GB/s":
+        rate = asked.size / took / GIGA
     return Prediction(rate, is_rate=True, assumed=False, kind=kind, curve=curve)
 
 
@@ -93,9 +97,8 @@ def question(row: Mapping[str, str]) -> Question:
         Where it names no collective of ours, or no size.
     """
     full, extra = row.get("model_name", ""), row.get("extra", "")
-    name = full.split(" (")[0]
-    kind = SPELLINGS.get(name, name)
-    if kind not in KINDS:
+    kind = NAMES.get(re.sub(r"[^a-z]", "", full.split(" (")[0].lower()))
+    if kind is None:
         raise CannotPredict(f"{full} in {row['metric_name']} is not modelled")
     said = re.search(r"([0-9.]+) GB message", extra)
     size = float(said[1]) * GIGA if said else leading(pairs_of(row).get("bytes"))
@@ -113,8 +116,10 @@ def question(row: Mapping[str, str]) -> Question:
 def measured_seconds(row: Mapping[str, str], asked: Question) -> float:
     """The time that a row reports. [s]"""
     value = number(row, "metric_value") or 0.0
-    if row["metric_name"] == "latency_us":
+    if row["metric_name"] in IN_TIME:
         return value * MICRO
+    if row["metric_name"] == "algbw_GB/s":
+        return asked.size / (value * GIGA)
     return float(bus_factor(asked.kind, asked.ranks)) * asked.size / (value * GIGA)
 
 

@@ -318,3 +318,19 @@ def test_rows_tell_whether_a_curve_drew_them(tmp_path):
     report = validate(path)
     groups = {g["group"]: g["n"] for g in report["groups"] if g["by"] == "curve"}
     assert groups == {"True": 1, "False": 1}
+
+
+@pytest.mark.parametrize("name", ["all_reduce", "AllReduce", "all-reduce", "allreduce (tree)"])
+def test_a_collective_is_known_however_it_is_spelled(name):
+    usual = row(gpu_model="H100-SXM-80GB", num_gpus="8", gpus_per_node="8")
+    assert predict({**usual, "model_name": name}).kind == "nccl all_reduce"
+
+
+def test_bus_and_algorithm_bandwidth_and_time_say_the_same():
+    asked = row(gpu_model="H100-SXM-80GB", num_gpus="8", gpus_per_node="8", extra="bytes=1e9")
+    bus, algorithm, time = (
+        predict({**asked, "metric_name": metric}).value
+        for metric in ("busbw_GB/s", "algbw_GB/s", "time_us")
+    )
+    assert bus == pytest.approx(1.75 * algorithm)
+    assert algorithm == pytest.approx(1e9 / (time * 1e-6) / 1e9)

@@ -232,7 +232,21 @@ NCCL = dict.fromkeys(COLUMNS, "") | {
     st.sampled_from([TRAIN, NCCL]),
     st.dictionaries(
         st.sampled_from(COLUMNS),
-        words | st.sampled_from(["-8", "0", "7", "1e30", "nan", "inf", "bytes=-1", "bytes=0"]),
+        words
+        | st.sampled_from(
+            [
+                "-8",
+                "0",
+                "7",
+                "1e30",
+                "nan",
+                "inf",
+                "bytes=-1",
+                "bytes=0",
+                "bytes=1.2.3",
+                "bytes=1e99G",
+            ]
+        ),
         max_size=3,
     ),
 )
