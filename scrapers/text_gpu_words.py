@@ -57,8 +57,9 @@ def gpu_in(text: str) -> Words | None:
         return Words(
             (), _before(found[1], found[2]) or _after(near[variant.end() :]), printed, near
         )
-    one_form = chip_of_one_form(re.sub(r"[-_ ]", "", chip.lower()))
-    form = [] if one_form else _form(f"{board or ''}|{near}") or _form_of_all(text)
+    forms = forms_of(re.sub(r"[-_ ]", "", chip.lower()))
+    form = [] if forms == {"superchip"} else _form(f"{board or ''}|{near}")
+    form = form or [word for word in _form_of_all(text) if _sold_as(forms, word)]
     same = [m for m in mentions if m[4].lower() == chip.lower()][:MENTIONS]
     counts = (
         _before(m[1], m[2]) or _after(_near(text, m.end()))
@@ -100,9 +101,13 @@ _PIECES = re.compile(r"(rtx|gtx|pro|quadro|sff|ada|super|titan|gaudi|ti(?=$|supe
 
 
 @cache
-def chip_of_one_form(chip: str) -> bool:
-    """True of a superchip: whatever form a text gives it, there is one."""
-    return {sku.form for sku in skus_of(gpus()) if sku.chip == chip} == {"superchip"}
+def forms_of(chip: str) -> set[str]:
+    """The forms that a chip is sold in; a superchip has one, whatever a text calls it."""
+    return {sku.form for sku in skus_of(gpus()) if sku.chip == chip}
+
+
+def _sold_as(forms: set[str], word: str) -> bool:
+    return any(form.startswith(word.lower()) for form in forms)
 
 
 def _spelled(chip: str) -> str:

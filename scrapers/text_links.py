@@ -28,7 +28,9 @@ def _several(reading: Reading) -> bool:
 def _rack(reading: Reading) -> None:
     """NVL72 is one domain of 72, however few of its GPUs an instance has; an NVL4 has no switch."""
     rack = re.search(r"NVL(2|4|8|32|36|72|144|576)(x2)?(?![0-9])", reading.text, re.IGNORECASE)
-    if rack is None:
+    boards = {form_of(slug) for slug in _slugs(reading)} <= {"superchip", "sxm5", "sxm6"}
+    count = reading.said.get("gpu_count")
+    if rack is None or not boards or (isinstance(count, Decimal) and count < 1):
         return
     size = int(rack[1]) * (2 if rack[2] else 1)
     dies = size == 144 and any(slug.startswith("vr") for slug in _slugs(reading))
@@ -51,7 +53,9 @@ def _nvlink(reading: Reading) -> None:
         reading.warnings.append("in a virtual machine of this host NVLink may be missing: ask")
     switch = claim(reading.text, "NVSwitch")
     link = claim(reading.text, r"(?<!bw_)NVLink(?![- ]?C2C)|NV-Link")
-    if switch and switch.stance in (Stance.NAMED, Stance.YES) and _several(reading):
+    cards = any(form_of(slug) in ("pcie", "nvl") for slug in _slugs(reading))
+    named = switch is not None and switch.stance in (Stance.NAMED, Stance.YES)
+    if switch and named and not cards and _several(reading):
         reading.say("scale_up", ScaleUp.NVSWITCH.value, f'"{switch.clause}" names NVSwitch')
     if link is None or not _several(reading):
         return
@@ -128,7 +132,9 @@ def _one_way(reading: Reading) -> None:
     by_generation = Decimal(NVLINK_ONE_WAY[int(generation[1])]) if generation else None
     rated = _rated(reading)
     one_way = rated or by_generation
-    if one_way is None or reading.said.get("scale_up") in ("pcie", "none"):
+    if one_way is None or not _several(reading):
+        return
+    if reading.said.get("scale_up") in ("pcie", "none"):
         return
     count = reading.said.get("gpu_count")
     slugs = _slugs(reading)

@@ -14,11 +14,12 @@ from catalog.records import FabricKind
 from scrapers.quantities import Bandwidth, bandwidths
 from scrapers.text_claims import Stance, claim, clauses
 from scrapers.text_fabrics import JOINING, port_of
-from scrapers.text_reading import Reading, number_of
+from scrapers.text_reading import Reading, after, number_of
 
 FASTEST_PORT = 800  # [Gb/s], XDR
 FASTEST_FRONT_END = 200  # [Gb/s], of a rate that no word gives to a network
 FASTEST_BESIDE = 400  # [Gb/s], the same where another rate is the fabric's
+MOST_NICS = 64
 MOST_IN_FRONT = 4  # ports of a plain Ethernet that are a front end
 
 
@@ -65,14 +66,16 @@ def _of(clause: str) -> Of | None:
 
 def _efa(reading: Reading) -> None:
     """EFA interfaces are the fabric's NICs; all cards, or the whole bandwidth, are not."""
-    nics = number_of(
+    found = after(
         reading, "MaxEfaInterfaces", "MaximumEfaInterfaces", r"(?:vpc\.amazonaws\.com/)?efa"
     )
-    if not nics or nics > 64:
+    counted = found and re.match(r"([0-9]{1,2})(?![0-9.,]| ?[x*gmt])", found[1], re.IGNORECASE)
+    nics = int(counted[1]) if counted else 0
+    if not 0 < nics <= MOST_NICS:
         return
     why = f"{nics} EFA interfaces are its fabric NICs, however many cards it has"
     reading.say("fabric", FabricKind.EFA.value, "EFA interfaces are named")
-    reading.say("fabric_nics", int(nics), why)
+    reading.say("fabric_nics", nics, why)
     total = _megabits(reading)
     if total:
         why = f"{total * 1000:.0f} is in Mb/s: {total:f} Gb/s for the instance"
@@ -181,26 +184,26 @@ def _adapters(clause: str) -> int | None:
 
 
 def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandwidth) -> None:
-    """A rate of the fabric: of one NIC, of one GPU, of the instance; else it is not said of what."""
+    """A rate of the fabric: of one NIC, one GPU or the instance; else not said of what."""
     said = claim(clause, JOINING)
     if said and said.stance in (Stance.NO, Stance.MAYBE):
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" promises nothing')
     if rate.up_to:
         return reading.unknown("fabric_gbits_per_s", f'"{clause}": up to is no promise')
-    after = clause[rate.end :]
-    if _PER_RACK.search(after):
+    behind = clause[rate.end :]
+    if _PER_RACK.search(behind):
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" is of more than an instance')
     port = port_of(clause) or of_part
     each = _in_bits(reading, rate, port)
     # "NDR 4X 400 Gb/s": the lanes of one port
     lanes = each == port and re.search(r"[EHNX]DR[0-9]* 4X ?$", clause[: rate.start + 3])
-    links = rate.links if rate.counted else _adapters(clause[: rate.start] + after)
-    if _PER_GPU.match(after) or (len(bandwidths(clause)) == 1 and _PER_GPU.search(after)):
+    links = rate.links if rate.counted else _adapters(clause[: rate.start] + behind)
+    if _PER_GPU.match(behind) or (len(bandwidths(clause)) == 1 and _PER_GPU.search(behind)):
         return _per_gpu(reading, each, rate.links, clause)
-    if links and not lanes and (rate.counted or links > 1) and not _PER_NODE.search(after[:16]):
+    if links and not lanes and (rate.counted or links > 1) and not _PER_NODE.search(behind[:16]):
         return _product(reading, links, each, clause)
-    of_node = _PER_NODE.search(after[:32])
-    if lanes or _PER_NIC.match(after) or (each == port and not of_node):
+    of_node = _PER_NODE.search(behind[:32])
+    if lanes or _PER_NIC.match(behind) or (each == port and not of_node):
         _say_each(reading, each, clause)
         return None
     alone = reading.said.get("gpu_count") == 1
@@ -287,8 +290,8 @@ def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
     if rate.up_to:
         why = f'"{clause}": up to is no promise'
         reading.say("frontend_burst_gbits_per_s", rate.total, why)
-    elif rate.bytes_written and _is_gpu_link(clause):
-        return
+    elif rate.bytes_written:  # "MI300X 896 GB/s": no network is printed in bytes without its word
+        reading.unknown("fabric_gbits_per_s", f'"{clause}": of what is not said')
     elif joined and rate.links > 1:
         _product(reading, rate.links, rate.gbits_per_s, clause)
     elif joined and (_is_efa(reading) or rate.total > FASTEST_PORT):
@@ -298,11 +301,6 @@ def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
         reading.say("frontend_gbits_per_s", rate.total, why)
     else:
         reading.unknown("fabric_gbits_per_s", f'"{clause}": of which network is not said')
-
-
-def _is_gpu_link(clause: str) -> bool:
-    """ "MI300X 896 GB/s": bytes beside a GPU are its own links or memory."""
-    return re.search(r"(?i)mi[23][0-9]{2}x|h[12]00|[ab][123]00", clause) is not None
 
 
 def _number_of_nics(reading: Reading) -> None:
@@ -320,4 +318,19 @@ def _number_of_nics(reading: Reading) -> None:
             _product(reading, ports, Decimal(port), clause)
 
 
-NETWORK_READERS = (_efa, _headings, _rates, _number_of_nics)
+def _equation(reading: Reading) -> None:
+    """NICs × rate = total, or the total is disputed; a total that no such NICs have is refused."""
+    names = ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
+    nics, each, total = (reading.said.get(name) for name in names)
+    if not isinstance(nics, int) or not isinstance(total, Decimal) or nics == 0:
+        return
+    if isinstance(each, Decimal):
+        why = f"{nics} NICs x {each:f} Gb/s is not {total:f} Gb/s"
+        reading.dispute("fabric_gbits_per_s", nics * each, why)
+    elif total > nics * FASTEST_PORT:
+        del reading.said["fabric_gbits_per_s"]
+        reading.why["fabric_gbits_per_s"] = f"not known: {nics} NICs cannot have {total:f} Gb/s"
+        reading.warnings.append(f"{nics} NICs cannot have {total:f} Gb/s")
+
+
+NETWORK_READERS = (_efa, _headings, _rates, _number_of_nics, _equation)

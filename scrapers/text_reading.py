@@ -68,7 +68,7 @@ class Reading:
 
 
 _BEFORE = r"(?<![A-Za-z0-9])"
-_AFTER = r'"?(?: ?\([^()]{0,12}\))? ?[:=]? ?"?([0-9A-Za-z./][^"|;,]{0,40})'
+_AFTER = r'"?(?: ?\([^()]{0,12}\))? ?[:=]? ?"?([0-9A-Za-z./](?:[^"|;,]|,(?=[0-9])){0,40})'
 
 
 def after(reading: Reading, *names: str) -> re.Match[str] | None:

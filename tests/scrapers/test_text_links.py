@@ -50,6 +50,8 @@ def test_nvlink_of_cards_is_a_bridge_of_two(words):
          {"scale_up": "nvlink_mesh", "nvlink_generation": 2, "scale_up_gbytes_per_s": 150}),
         # racks: what is one domain, however few of it an instance has
         ("4x GB200 NVL72", {"scale_up_domain_gpus": 72, "gpu_count": 4, "scale_up": "nvswitch"}),
+        ("1x GB200 NVL72", {"nvlink_domain_gpus": 72, "gpu_count": 1}),
+        ("8x L40S NVL72 NVSwitch", {"scale_up": "pcie", "nvlink_domain_gpus": 1}),  # no such rack
         ("GB200 NVL36x2 | 4 GPUs", {"nvlink_domain_gpus": 72, "gpu_count": 4}),
         ("GB200 NVL4", {"nvlink_domain_gpus": 4, "scale_up": None}),
         ("VR200 NVL144 | 4 GPUs", {"nvlink_domain_gpus": 72}),  # counted by its dies

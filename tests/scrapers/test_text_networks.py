@@ -77,6 +77,7 @@ def test_a_total_however_it_is_written(words):
         ("x9.48xlarge | instance-network-bandwidth: 1600000 | vpc.amazonaws.com/efa: 8",
          fabric("efa", 8, 200, 1600)),
         ("x9.48xlarge | NetworkCards: 9 | efa: 8 | 800000", fabric("efa", 8, 100, 800)),
+        ("x9.48xlarge | EFA: 3.2 Tbps", fabric("efa", total=3200)),
         ("x9.48xlarge | 32 x 100 Gbps EFA", fabric("efa", 32, 100, 3200)),
         ("x9.48xlarge | EfaSupported: false | 50 Gigabit", fabric(front=50)),
         # a port of its generation; a switch's name says it too
@@ -156,6 +157,7 @@ def test_a_table_that_says_no_infiniband_means_ethernet(words):
         ("8x 8 Tb/s InfiniBand", "no NIC of this kind has 8000 Gb/s"),
         ("NDR InfiniBand 8x 1600 Gb/s", "no NIC of this kind has 1600 Gb/s, the fastest has 400"),
         ("HDR 4x 800 Gbps", "the fastest has 200"),
+        ("efa: 8 | 12800000", "8 NICs cannot have 12800 Gb/s"),
     ],
 )
 def test_a_rate_that_no_nic_has_is_refused_with_the_reason(words, reason):
