@@ -60,6 +60,16 @@ where o.listed_by_id = %(lister)s and o.ended_at is null and o.run_id is not nul
 # --- A whole list -----------------------------------------------------------------------------
 
 
+def swollen(rows: int, last: int | None) -> str | None:
+    """Why a list of so many rows cannot be the one that had `last` when it was read before.
+
+    Rows that repeat each other come to no more offers, and yet no such list is as it should be.
+    """
+    if last and rows > max(FLOOD * last, last + MORE):
+        return f"{rows} rows came where {last} were read before, more than {FLOOD} times."
+    return None
+
+
 def held(
     cursor: CursorWrapper, scope: list[str] | None = None, *, whole: bool = True
 ) -> str | None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from catalog import fabrics, gates, payloads, rulings
@@ -66,7 +66,8 @@ def publish(
         scope = _scope(cursor, run)
         gates.compare(cursor, run.provider_id, scope)
         whole = not normalised.partial
-        state, reason = _verdict(cursor, run, scope, approved=approved, whole=whole)
+        rows = normalised.rows
+        state, reason = _verdict(cursor, run, scope, rows, approved=approved, whole=whole)
         jumps: list[gates.Jump] = []
         if state is RunState.PUBLISHED and not approved:
             let_through = rulings.accepted(run.provider_id)
@@ -153,25 +154,30 @@ def _verdict(
     cursor: CursorWrapper,
     run: ScrapeRun,
     scope: list[str] | None,
+    rows: int,
     *,
     approved: bool,
     whole: bool,
 ) -> tuple[RunState, str]:
-    newest = _newest(run)
+    newest = _read_before(run).first()
     if newest is not None and _time(newest) > _time(run):
         when = f"{_time(newest):%Y-%m-%d %H:%M} UTC"
         return RunState.SUPERSEDED, f"A newer list, of {when}, is published."
-    reason = None if approved else gates.held(cursor, scope, whole=whole)
+    if approved:
+        return RunState.PUBLISHED, ""
+    whole_ones = _read_before(run).filter(part=run.part, reason="")
+    last = whole_ones.values_list("rows_in", flat=True).first()
+    reason = gates.held(cursor, scope, whole=whole) or gates.swollen(rows, last)
     return (RunState.HELD, reason) if reason else (RunState.PUBLISHED, "")
 
 
-def _newest(run: ScrapeRun) -> ScrapeRun | None:
-    """The newest list that was read of what `run` has read: of its part, or of the whole."""
+def _read_before(run: ScrapeRun) -> QuerySet[ScrapeRun]:
+    """The lists of what `run` has read, its part or the whole, that were read; newest first."""
     read = ScrapeRun.objects.filter(
         provider=run.provider_id, state__in=[RunState.PUBLISHED, RunState.UNCHANGED]
     ).exclude(collected_at=None)
     read = read.filter(part__in=("", run.part)) if run.part else read
-    return read.order_by("-collected_at").first()
+    return read.order_by("-collected_at")
 
 
 def _scope(cursor: CursorWrapper, run: ScrapeRun) -> list[str] | None:

@@ -173,6 +173,19 @@ def test_an_empty_list_then_a_tenth_then_ten_times_are_held_each_in_words(size: 
     assert list(Offer.objects.values()) == before
 
 
+@pytest.mark.parametrize(("times", "state"), [(2, "unchanged"), (10, "held")])
+def test_ten_times_the_rows_are_held_even_where_they_only_repeat_each_other(
+    eight: Offers, times: int, state: str
+) -> None:
+    scrape(eight())
+    run = begin(collected_at=MONDAY)
+    rows = Normalised(eight())
+    rows.ignored["the same offer at the same price again"] = 10 * (times - 1)
+    publish(run, rows, run.epoch)
+    assert run.state == state
+    assert ("100 rows came where 10 were read before" in run.reason) == (state == "held")
+
+
 def test_a_provider_of_two_offers_can_change_one_of_them() -> None:
     two = [offer("a", "20"), offer("b", "20")]
     scrape(two)
