@@ -1,5 +1,7 @@
 """What a whole job costs: an hour that is used costs more where a minimum term outlasts the job."""
 
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from catalog.models import Workload
 from catalog.query import BadQuery
 from catalog.ranking import terms
 from catalog.records import PriceModel
+from catalog.templatetags.cells import price_cell
 from scoring.workload import job_fields
 from tests.catalog.conftest import facts, offer, scrape
 from tests.catalog.market import INFINIBAND
@@ -88,3 +91,30 @@ def test_the_page_says_what_hours_must_be(client: Client) -> None:
     answer = client.get(f"/workloads/{JOB}/?gpus=8&hours=soon")
     assert answer.status_code == 400
     assert "must be a number above 0 and up to 100,000." in answer.content.decode()
+
+
+def test_the_list_and_the_types_page_say_the_least(client: Client) -> None:
+    row = {"region": None, "usd_per_gpu_hour": 2, "stale": False, "outdated": False}
+    assert "24 h at least" in price_cell(row | {"price_model": "on_demand", "minimum_hours": 24})
+    assert "least" not in price_cell(row | {"price_model": "reserved_1y", "minimum_hours": 8760})
+    page = client.get("/instances/acme/daily/").content.decode()
+    assert "24 h at least: $354.00" in page
+    assert "h at least" not in client.get("/instances/acme/hourly/").content.decode()
+
+
+def test_a_converted_price_names_its_rates_day_and_what_it_includes(client: Client) -> None:
+    euros = offer(
+        "euros",
+        "24",
+        provider="euro",
+        facts=facts("euro/euros"),
+        native_amount=Decimal(20),
+        native_currency="EUR",
+        usd_rate=Decimal("1.2"),
+        usd_rate_date=date(2026, 11, 27),
+        price_includes="100 GB of disk",
+    )
+    scrape([euros], lister="euro")
+    page = client.get("/instances/euro/euros/").content.decode()
+    assert "20.00 EUR at the rate of 2026-11-27" in page
+    assert "100 GB of disk" in page
