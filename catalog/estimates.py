@@ -27,7 +27,8 @@ PHYSICS = (
     "gpu", "gpu_count", "scale_up", "scale_up_gbytes_per_s", "scale_up_pair_gbytes_per_s",
     "scale_up_domain_gpus", "scale_up_domain_guaranteed_gpus", "nvlink_generation", "fabric",
     "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s", "gpudirect",
-    "gpudirect_rdma", "sharp", "oversubscription", "max_gpus_on_one_fabric",
+    "gpudirect_rdma", "sharp", "oversubscription", "rail_optimised", "adaptive_routing",
+    "max_gpus_on_one_fabric",
 )  # fmt: skip
 MOST_GPUS = 131_072
 MOST_HOURS = 100_000.0

@@ -50,6 +50,7 @@ _HELPERS = {
     "frontend_burst_gbits_per_s": "t.frontend_burst_gbits_per_s",
     "rdma": "t.rdma",
     "rail_optimised": "t.rail_optimised",
+    "adaptive_routing": "t.adaptive_routing",
     "oversubscription": "t.oversubscription",
     "same_fabric": "t.same_fabric",
     "total_gpu_memory_gb": "t.gpu_count * t.gpu_memory_gb",

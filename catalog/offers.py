@@ -29,7 +29,8 @@ NUMBERS = MONEY | {
 HELPERS = (
     "provider_title", "offer_id", "instance_type_id", "continent", "evidence", "checked",
     "outdated", "same_fabric", "oversubscription", "scale_up_domain_guaranteed_gpus",
-    "frontend_burst_gbits_per_s", "rdma", "rail_optimised", "measured_pair_gbytes_per_s",
+    "frontend_burst_gbits_per_s", "rdma", "rail_optimised", "adaptive_routing",
+    "measured_pair_gbytes_per_s",
 )  # fmt: skip
 # Of the evidence of a type, what a row shows: the whole of it is the larger part of a page's cost.
 EVIDENCE = (
