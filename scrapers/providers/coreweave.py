@@ -5,15 +5,13 @@ Page: GET https://www.coreweave.com/pricing (read 2026-11-29)
 - A price is of one instance, usually 8 GPUs; of an NVL72 rack, of one tray of 4.
 - "4^1" is a 4 with a footnote; thousands have a comma.
 - "N/A" and an empty cell are "not sold so"; "Contact sales" is a quote.
-- One table a region. A type at one price in all of them is one offer, as our catalog has it; only
-  where they differ is each region's price an offer of its own.
+- One table a region ("Europe"), and an offer for each, where they agree too.
 - The page shows each price again in a block for small screens.
 - The page names products; TYPES has the instance types that the documentation has for them:
   https://docs.coreweave.com/docs/platform/instances/gpu-instances
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,7 +20,7 @@ from decimal import Decimal
 from catalog.records import PriceModel, Rejected
 from scrapers.fields import BadField
 from scrapers.http import Http
-from scrapers.listing import Document, Ignored, Listing, Parsed, Price, Provider, Unreadable
+from scrapers.listing import Document, Listing, Parsed, Price, Provider, Unreadable
 from scrapers.pages import Element, read_page, the
 
 PAGE = "https://www.coreweave.com/pricing"
@@ -176,20 +174,11 @@ def _price(cell: Element, where: str) -> Decimal | str | None:
 # --- Offers -----------------------------------------------------------------------------------
 
 
-def _listings(lines: Sequence[Line], document: Document) -> Iterator[Listing | Ignored]:
-    """One offer for all regions where they agree, else one for each."""
-    sold: dict[tuple[str, PriceModel], list[tuple[Line, Decimal | None]]] = defaultdict(list)
+def _listings(lines: Sequence[Line], document: Document) -> Iterator[Listing]:
+    """One offer for each region: who asks for a continent finds what is sold there."""
     for line in lines:
         for model, price in _ways(line):
-            sold[_instance(line), model].append((line, price))
-    for (_, model), priced in sold.items():
-        if len({price for _, price in priced}) == 1:
-            places = " and ".join(dict.fromkeys(line.region for line, _ in priced))
-            yield _listing(priced[0][0], model, priced[0][1], None, places, document)
-            yield from [Ignored("the same price in another region")] * (len(priced) - 1)
-        else:
-            for line, price in priced:
-                yield _listing(line, model, price, line.region, line.region, document)
+            yield _listing(line, model, price, document)
 
 
 def _ways(line: Line) -> Iterator[tuple[PriceModel, Decimal | None]]:
@@ -209,25 +198,22 @@ def _listing(
     line: Line,
     model: PriceModel,
     price: Decimal | None,
-    region: str | None,
-    places: str,
     document: Document,
 ) -> Listing:
-    note = "contact sales" if price is None else f"the price page's for {places}"
     return Listing(
         where=line.where,
         url=document.url,
         fetched_at=document.fetched_at,
         instance=_instance(line),
         price_model=model,
-        region=region,
+        region=line.region or None,
         gpu=line.name,
         gpu_count=Decimal(line.gpus),
         gpu_memory=(line.vram, "GB") if line.vram else None,
         vcpus=line.vcpus,
         ram=(line.ram, "GB") if line.ram else None,
         price=None if price is None else Price(price),
-        price_note=note,
+        price_note="contact sales" if price is None else None,
         price_includes=f"{line.disk} TB of local storage" if line.disk else None,
         row=line.shown,
     )

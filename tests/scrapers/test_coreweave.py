@@ -6,7 +6,7 @@ import pytest
 from loopback import Answer, serve
 from recorded import one, parsed, reasons, recorded, recording, shared
 
-from catalog.records import Normalised
+from catalog.records import Normalised, OfferRecord
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
 from scrapers.normalise import offers
@@ -22,23 +22,33 @@ def page() -> Normalised:
 
 
 def test_a_price_is_of_the_instance(page):
-    spot = one(page, "gd-8xh100ib-i128", "spot")
-    assert (spot.usd_per_hour, spot.region) == (Decimal("18.9"), None)
-    assert spot.price_note == "the price page's for North America and Europe"
+    spot = sold(page, "gd-8xh100ib-i128", "spot")["Europe"]
+    assert spot.usd_per_hour == Decimal("18.9")
     assert offer_line(spot)["gpu"] == "h100-sxm5-80gb"
 
 
-def test_regions_that_differ_are_offers_of_their_own(page):
-    sold = {
-        o.region: o.usd_per_hour
-        for o in page.offers
-        if (o.instance_type, o.price_model) == ("gd-8xh100ib-i128", "on_demand")
-    }
-    assert sold == {"North America": Decimal("47.2"), "Europe": Decimal("48.4")}
+def sold(
+    page: Normalised, instance: str, model: str = "on_demand"
+) -> dict[str | None, OfferRecord]:
+    """The offers of a type under a price model, by region."""
+    named = [o for o in page.offers if (o.instance_type, o.price_model) == (instance, model)]
+    return {offer.region: offer for offer in named}
+
+
+@pytest.mark.parametrize(
+    ("model", "prices"),
+    [
+        ("on_demand", {"North America": Decimal("47.2"), "Europe": Decimal("48.4")}),
+        ("spot", {"North America": Decimal("18.9"), "Europe": Decimal("18.9")}),
+    ],
+)
+def test_each_region_is_an_offer_where_they_agree_too(page, model, prices):
+    offered = sold(page, "gd-8xh100ib-i128", model)
+    assert {region: offer.usd_per_hour for region, offer in offered.items()} == prices
 
 
 def test_a_footnote_is_no_figure_of_the_count(page):
-    line = offer_line(one(page, "gb200-4x"))
+    line = offer_line(sold(page, "gb200-4x")["Europe"])
     assert (line["gpu_count"], line["usd_per_hour"]) == (4, "41")
 
 
