@@ -32,6 +32,7 @@ class Claim:
 
 _CLAUSES = re.compile(
     r"[|;、。]| / (?!v?gpu|node|vm|h)|,(?![0-9])| \+ |\+(?=[0-9])"
+    r"|(?<![0-9]) - (?![$€£]|no|yes|opt|coming|n/a)"
     r"|(?<!max)(?<!incl)(?<!inkl)[.!?](?= |$)"
     r"| (?=(?:but|with|aber|mit|avec|mais|c|plus|(?:and|und|et)(?= [0-9])) )",
     re.IGNORECASE,

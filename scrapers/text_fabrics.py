@@ -46,13 +46,18 @@ def _fabric_kind(reading: Reading) -> None:
         reading.say("multi_node", MultiNode.NO.value, "NC in an OCI name: no cluster network")
     named: dict[FabricKind, str] = {}
     for words, kind in _FABRICS:
-        for said in claims(reading.text, words):
-            if re.search(_STORED, said.clause, re.IGNORECASE):
-                continue
-            if said.stance in (Stance.NAMED, Stance.YES):
-                named.setdefault(kind, f'"{said.word}" names {kind.value}')
-            elif said.stance is Stance.MAYBE:
-                reading.unknown("fabric", f'"{said.clause}" promises nothing')
+        said = [
+            claim
+            for claim in claims(reading.text, words)
+            if not re.search(_STORED, claim.clause, re.IGNORECASE)
+        ]
+        stances = {claim.stance for claim in said}
+        if Stance.YES in stances or stances == {Stance.NAMED}:
+            named[kind] = f'"{said[0].word}" names {kind.value}'
+        elif maybe := next((claim for claim in said if claim.stance is Stance.MAYBE), None):
+            reading.unknown("fabric", f'"{maybe.clause}" promises nothing')
+        elif said and Stance.NAMED in stances:
+            reading.unknown("fabric", f'"{said[0].word}" is named and denied')
     if len(named) > 1:
         return reading.unknown("fabric", f"the text names {' and '.join(named)}")
     for kind, why in named.items():

@@ -132,12 +132,12 @@ def _before(number: str | None, times: str | None) -> Decimal | None:
 
 
 _BESIDE = (
-    r"(?:[-_ ,():]{0,2}(?:sxm[2-6]?|pcie(?: ?(?:gen ?)?[345](?:\.0)?)?|nvl|oam|hgx|gpus?|nvlink|ib"
+    r"(?:[-_ ,():.]{0,2}(?:sxm[2-6]?|pcie(?: ?(?:gen ?)?[345](?:\.0)?)?|nvl|oam|hgx|gpus?|nvlink|ib"
     r"|[0-9]{2,4} ?(?:gib|gb|g)|hbm[0-9]e?|gddr[0-9]x?|blackwell|hopper|ampere|ada|server|vram"
     r"|edition|workstation|tensor|core|roce|generation|nc|v2)(?![0-9])){0,8}"
 )
 _AFTER = re.compile(
-    rf"{_BESIDE}[)\]]?[-_ ,:(\[]{{0,3}}(?:(?:x|\*) ?([0-9]{{1,3}})(?![0-9.]|x| ?[gt]i?b)"
+    rf"{_BESIDE}[)\]]?[-_ ,:.(\[]{{0,3}}(?:(?:x|\*) ?([0-9]{{1,3}})(?![0-9.]|x| ?[gt]i?b)"
     r"|(?<=:)([0-9]{1,2})(?![0-9.]| ?[gt]i?b)|(?<=: )([0-9]{1,2})(?=$|[|},;])"
     r"|(?<=-)([0-9]{1,2})-[0-9]{2,3}G"  # "L40S-4-48G"
     r"|(?<=[-_ ])([0-9]{1,2})x(?=$|[^0-9A-Za-z ])"  # "gb300-4x"

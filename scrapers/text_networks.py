@@ -33,10 +33,7 @@ class Of(Enum):
 
 
 _DISKS = r"nvme|ssd|disks?|storage|iops|(?<![a-z])read|write|ebs|lustre|file ?system"
-_INSIDE = (
-    r"nvlink|nvswitch|infinity fabric|xgmi|internal|on.package|hbm|memory|gpu.to.gpu|p2p|peer"
-    r"|pcie|bisection"
-)
+_INSIDE = r"nvlink|nvswitch|infinity fabric|xgmi|internal|on.package|gpu.to.gpu|p2p|peer|bisection"
 _FRONT = r"front.?end|public|internet(?!work)|external|uplink|management|north.south|vpc"
 # The first that a clause names, and does not deny, speaks: "Ethernet (no RDMA)" is Ethernet.
 _WORDS = (
@@ -45,6 +42,7 @@ _WORDS = (
     (Of.FABRIC, JOINING),
     (Of.ETHERNET, r"ethernet|gbe(?![a-z])|lan(?![a-z])"),
     (Of.FABRIC, r"connectx"),
+    (Of.OTHER, r"hbm|memory|pcie"),  # may stand beside: "H100 PCIe at 100 Gbps Ethernet"
 )
 
 
@@ -333,4 +331,20 @@ def _equation(reading: Reading) -> None:
         reading.warnings.append(f"{nics} NICs cannot have {total:f} Gb/s")
 
 
-NETWORK_READERS = (_efa, _headings, _rates, _number_of_nics, _equation)
+_BY_PLACE = re.compile(
+    r"(?<![0-9.,])[0-9][0-9,.]{0,6} ?\([a-z][^()|]{2,80}\) ?"
+    r"/ ?[0-9][0-9,.]{0,6} ?\([a-z][^()|]{2,40}\)",
+    re.IGNORECASE,
+)
+
+
+def _by_place(reading: Reading) -> None:
+    """ "600 (asia-south1) / 400 (other)": it differs by place, and no one figure is the type's."""
+    found = _BY_PLACE.search(reading.text)
+    if found:
+        why = f'"{found[0]}" differs by place'
+        reading.warnings.append(f"{why}: no one figure is the type's")
+        reading.unknown("fabric_gbits_per_s", why)
+
+
+NETWORK_READERS = (_by_place, _efa, _headings, _rates, _number_of_nics, _equation)

@@ -71,6 +71,8 @@ def test_a_total_however_it_is_written(words):
          NDR8 | {"frontend_gbits_per_s": 400}),
         ("n1.metal | 1 x 400 Gbps<br>4 x 400 Gbps RDMA", fabric(None, 4, 400, 1600, 400)),
         ("node-x | 2x InfiniBand 400Gbit/s", fabric("infiniband", 2, 400, 800)),
+        ("H100 PCIe servers (4 GPUs) at 100 Gbps Ethernet", fabric(front=100)),
+        ("8x H100 SXM | RoCE (not InfiniBand) 8x 400 Gbps", fabric("roce", 8, 400, 3200)),
         # EFA: interfaces are its NICs, the whole figure is the instance's
         ("x9.48xlarge | NetworkPerformance: \"4x 100 Gigabit\" | EfaSupported: True",
          fabric("efa", 4, 100, 400)),
@@ -137,6 +139,7 @@ def test_the_one_rdma_network_of_oci_is_roce_and_nc_has_none(text, kind, multi_n
         "optional 8x 400 Gbps InfiniBand", "InfiniBand 8x 400 Gbps on request",
         "InfiniBand: coming soon", "InfiniBand auf Anfrage", "InfiniBand: -",
         "InfiniBand for reserved clusters only", "RDMA: coming soon", "EFA: No",
+        "NVLink ✔ — InfiniBand ✘", "InfiniBand is not offered. For InfiniBand choose another",
     ],
 )  # fmt: skip
 def test_what_is_denied_or_may_be_had_is_no_fabric(words):
@@ -164,6 +167,12 @@ def test_a_rate_that_no_nic_has_is_refused_with_the_reason(words, reason):
     line = one(f"8x H100 SXM | {words}")
     assert (line["fabric_gbits_per_s"], line["fabric_gbits_per_s_per_nic"]) == (None, None)
     assert reason in line["warnings"][0]
+
+
+def test_figures_that_differ_by_place_are_told_and_none_is_taken():
+    line = one("z9-edge-8g | 5 | 600 (asia-south1, us-east9) / 400 (other)", "gcp")
+    assert line["fabric_gbits_per_s"] is None
+    assert "differs by place" in line["warnings"][0]
 
 
 def test_an_equation_that_fails_is_disputed_and_the_lower_speaks():
