@@ -8,6 +8,7 @@ Read it in this order; each module uses only those above it.
     gpus          a GPU: memory and peaks (gpus.toml)
     cluster_facts  what is said of a cluster, checked; what stands in for the unknown
     hardware      a cluster: nodes, domains, fabric (clusters.toml); unknown facts and their reach
+    groups        ranks that communicate, and how the links divide them
     algorithms    what moving bytes costs: base + steps·hop + x + √(ramp·steps·x)
     curves        measured times of collectives (curves.toml), and how they draw the formulas
     collectives   the choice among algorithms; bus bandwidth
@@ -15,6 +16,7 @@ Read it in this order; each module uses only those above it.
     engines       what serving software adds: floors of kernels, the host (serving.toml)
     transformers  the shape of a model (transformers.toml): parameters, flop of a token
     workload      a job (jobs.toml): what one step does
+    goodput       the share of rented time that makes progress
     layout        every split of a job over GPUs that divides
     memory        what one GPU must hold, by term
     compute       what a training step computes on one GPU
@@ -45,9 +47,10 @@ ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 # `estimate` and `search` are modules here; their functions are imported from scoring.estimate.
 from scoring.accuracy import measured_error
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
-from scoring.constants import MODEL_VERSION
-from scoring.estimate import best, rank, whole_nodes
+from scoring.constants import GOODPUT, MODEL_VERSION, Reliability
+from scoring.estimate import best, best_rate, rank, whole_nodes
 from scoring.fields import FieldError
+from scoring.goodput import Goodput, goodput, reliability
 from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters
 from scoring.layout import Layout
@@ -56,20 +59,25 @@ from scoring.transformers import Transformer
 from scoring.workload import Job, job, job_fields, jobs
 
 __all__ = [
+    "GOODPUT",
     "MODEL_VERSION",
     "Cluster",
     "DoesNotFit",
     "Estimate",
     "FieldError",
+    "Goodput",
     "Gpu",
     "Job",
     "Layout",
+    "Reliability",
     "Served",
     "Transformer",
     "best",
+    "best_rate",
     "cluster",
     "cluster_fields",
     "clusters",
+    "goodput",
     "gpu",
     "job",
     "job_fields",
@@ -77,6 +85,7 @@ __all__ = [
     "measured_error",
     "pareto",
     "rank",
+    "reliability",
     "serve",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",

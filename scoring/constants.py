@@ -196,6 +196,16 @@ class Interval:
     unmeasured_factor: float
 
 
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How often a cluster stops a job, and what each stop costs."""
+
+    failures_per_gpu_hour: float
+    spot_interruptions_per_instance_hour: float
+    checkpoint_s: float
+    restart_s: float
+
+
 _TABLES = data_file("constants.toml")
 
 MODEL_VERSION: str = _TABLES["version"]
@@ -213,3 +223,5 @@ TRAINING = record(Training, _TABLES["training"])
 SOFTWARE = {name: record(Software, table) for name, table in _TABLES["software"].items()}
 MEMORY = record(Memory, _TABLES["memory"])
 INTERVAL = record(Interval, _TABLES["interval"])
+GOODPUT = record(Reliability, _TABLES["goodput"])
+GOODPUT_SOURCES: Mapping[str, str] = _TABLES["goodput"]["sources"]
