@@ -32,13 +32,16 @@ SPOT_JUMP = 4
 SAME_PERCENT = 20  # so near to a price that was held, the next list confirms it
 
 
-def compare(cursor: CursorWrapper, lister: str, scope: list[str] | None = None) -> None:
+def compare(
+    cursor: CursorWrapper, lister: str, scope: list[str] | None = None, *, whole: bool = True
+) -> None:
     """Each offer that `lister` has listed, beside the row of `incoming` that continues it.
 
-    Of a list with a `scope` of regions: those that are listed there.
+    Of a list with a `scope` of regions: those that are listed there. Of one that is not `whole`:
+    those of its sellers, since one file of an aggregator is no measure of the next.
     """
     cursor.execute("drop table if exists pg_temp.beside")
-    cursor.execute(_BESIDE, {"lister": lister, "scope": scope})
+    cursor.execute(_BESIDE, {"lister": lister, "scope": scope, "whole": whole})
 
 
 # Only offers that a scrape has listed are a measure: bundled, dated ones may cover more or less.
@@ -54,6 +57,7 @@ left join incoming i on i.provider = t.provider_id and i.name = t.name
     and i.tier = coalesce(o.tier, '') and i.price_model = o.price_model
 where o.listed_by_id = %(lister)s and o.ended_at is null and o.run_id is not null
     and {IN_SCOPE}
+    and (%(whole)s or t.provider_id in (select provider from incoming))
 """
 
 

@@ -64,8 +64,8 @@ def publish(
         _lock_catalog(cursor)
         offers = stage_offers(cursor, sieved.offers)
         scope = _scope(cursor, run)
-        gates.compare(cursor, run.provider_id, scope)
         whole = not normalised.partial
+        gates.compare(cursor, run.provider_id, scope, whole=whole)
         rows = normalised.rows
         state, reason = _verdict(cursor, run, scope, rows, approved=approved, whole=whole)
         jumps: list[gates.Jump] = []

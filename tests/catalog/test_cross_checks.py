@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from catalog.ingest import publish
 from catalog.models import Offer
 from catalog.quality import quality
-from catalog.records import OfferRecord, PriceModel
-from tests.catalog.conftest import MONDAY, facts, offer, scrape
+from catalog.records import Normalised, OfferRecord, PriceModel
+from tests.catalog.conftest import MONDAY, begin, facts, offer, scrape
 
 pytestmark = pytest.mark.django_db
 
@@ -129,3 +130,15 @@ def test_an_aggregators_offer_counts_in_no_total_of_the_list() -> None:
     scrape([offer(usd="16")])
     scrape([through("24")], lister="broker")
     assert quality()["offers"] == 1
+
+
+def test_one_file_of_an_aggregator_is_no_measure_of_the_next() -> None:
+    def part(seller: str, types: int) -> str:
+        names = [f"h100x8-{n}" for n in range(types)]
+        offers = [through("20", n, provider=seller, facts=facts(f"{seller}/{n}")) for n in names]
+        run = begin("broker", collected_at=MONDAY)
+        return str(publish(run, Normalised(offers, partial="one file"), run.epoch).state)
+
+    assert part("small", 4) == "published"
+    assert part("large", 60) == "published"
+    assert part("small", 60) == "held"  # of its own four
