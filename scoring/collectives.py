@@ -12,13 +12,12 @@ from scoring.algorithms import (
     ALGORITHMS,
     KINDS,
     NEVER,
-    Group,
     domain_rate,
     formula_time,
-    group,
     two_level_all_to_all,
 )
 from scoring.curves import correction
+from scoring.groups import Group, group
 from scoring.hardware import Cluster
 from scoring.units import Value, maximum, where
 

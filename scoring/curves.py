@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.algorithms import Group, formula_time, group
+from scoring.algorithms import formula_time
 from scoring.constants import LINKS, data_file
+from scoring.groups import Group, group
 from scoring.hardware import Cluster
 from scoring.units import Value, exp, floor, log2, maximum, minimum, where
 
