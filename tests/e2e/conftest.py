@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -47,10 +48,10 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Of every process of the service: a database of its own, filled."""
-    name, home = f"e2e_{os.getpid()}", tmp_path_factory.mktemp("home")
+@contextmanager
+def filled(name: str, home: Path) -> Iterator[dict[str, str]]:
+    """The environment of every process of a service: a database of its own, with the catalog."""
+    name = f"{name}_{os.getpid()}"
     parts = urlsplit(os.environ["DATABASE_URL"])
     given = os.environ | {
         "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
@@ -70,9 +71,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 
 @pytest.fixture(scope="session")
-def service(environment: dict[str, str]) -> Iterator[str]:
-    """Where the service answers."""
-    with serving(environment) as address:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the service answers, over the bundled catalog alone."""
+    with filled("e2e", tmp_path_factory.mktemp("home")) as given, serving(given) as address:
         yield address
 
 

@@ -4,13 +4,14 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import ROOT, manage
+from tests.e2e.conftest import ROOT, filled, manage, serving
 from tests.scrapers.vast_page import bundle
 
 pytestmark = pytest.mark.privileged("chromium")
@@ -28,6 +29,20 @@ def scrape(environment: dict[str, str], file: Path, age: timedelta, machines: in
     offers[2] |= {"num_gpus": "<script>alert(1)</script>"}
     file.write_text(json.dumps(market))
     return manage(environment, "scrape", "vast", "--from", str(file))
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Of a service apart from that of the other tests: what is published here is not theirs."""
+    with filled("e2e_admin", tmp_path_factory.mktemp("home")) as given:
+        yield given
+
+
+@pytest.fixture(scope="module")
+def service(environment: dict[str, str]) -> Iterator[str]:
+    """Where it answers."""
+    with serving(environment) as address:
+        yield address
 
 
 @pytest.fixture
