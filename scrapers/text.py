@@ -1,8 +1,9 @@
 """A listing as people paste it, read honestly: what the words say, what we know of the type, why.
 
 A text is somebody's copy, so what it says is `stated`: the bundled facts of a known instance type
-speak before it, and the text fills what they leave open. `text_gpus`, `text_links`,
-`text_fabrics`, `text_networks` and `text_prices` have a reader for each kind of wording.
+speak before it, and the text fills what they leave open. `text_tables` parts it; `text_claims`
+tells a yes from a no; `text_gpus`, `text_links`, `text_fabrics`, `text_networks`, `text_peaks` and
+`text_prices` have a reader for each kind of wording.
 """
 
 import re

@@ -7,7 +7,7 @@ from scrapers.text_claims import Stance, claim, claims
 from scrapers.text_reading import Reading
 
 _IB = (
-    r"InfiniBand|(?<![A-Za-z])ib(?![A-Za-z])|Quantum-?(?:2|X|8)"
+    r"InfiniBand|(?<![A-Za-z])(?<!NCCL_)ib(?![A-Za-z])|Quantum-?(?:2|X|8)"
     r"|(?-i:(?<![A-Za-z])[NX]DR(?![A-Za-z]))"
 )
 _EFA = (
@@ -29,9 +29,15 @@ JOINING = (
     r"|scale.?out|back.?end|(?:compute|cluster|gpu) (?:network|fabric)|east.west"
     r"|(?-i:(?<![A-Za-z])[EHNX]DR(?![A-Za-z]))|(?<!infinity )(?<!elastic )fabric"
 )
-# A provider's own word for its one RDMA network.
-_RDMA_OF = {"oci": (FabricKind.ROCE, "RDMA cluster networks of OCI are RoCE v2, by its docs")}
-_STORED = r"storage|nvme|file ?system"
+# A provider's own word for its one RDMA network, and where it says so (read 2026-11-29).
+_RDMA_OF = {
+    "oci": (
+        FabricKind.ROCE,
+        "RDMA of Oracle's shapes is RoCE v2 "
+        "(https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm)",
+    )
+}
+_STORED = r"storage|nvme|file ?system"  # a network of disks joins no GPUs
 
 
 def _fabric_kind(reading: Reading) -> None:

@@ -36,11 +36,9 @@ _COUNT = (
     rf"|{'|'.join(_NUMBERS)})(?: of)?(?: an?)?( ?(?:x|\*)[ _-]?|[ _-]?))?"
 )
 _MAKER = r"(?:(?:nvidia|amd|intel|habana|instinct|geforce|tesla|quadro(?! ?rtx)|radeon)[ _-]?){0,3}"
-_BOARD = r"((?:hgx|dgx)[ _-]?)?"
+_BOARD = r"(?:hgx|dgx)[ _-]?"
 _VARIANT = re.compile(r"[- ]?(?:d|laptop|mobile|cnx|super|ti)(?![a-z0-9])", re.IGNORECASE)
 _OR = re.compile(r" ?(?:/|or |oder |ou )[ ]?", re.IGNORECASE)
-
-
 MENTIONS = 4  # of one chip in a text, that are looked at for its count and memory
 
 
@@ -91,13 +89,9 @@ def _pattern() -> re.Pattern[str]:
     # "p4d" is no P4; "h100x8", "h100ib" and "a100p" are what they look like
     after = r"(?![0-9])(?=$|[^A-Za-z]|x[0-9]|ib(?![a-z])|p(?![a-z])|sxm|pcie|nvl|gpu)"
     return re.compile(
-        f"{_COUNT}(?<![A-WYZa-wyz]){_BOARD}{_MAKER}{_BOARD.replace('(', '(?:', 1)}"
-        f"({spelled}){after}",
+        f"{_COUNT}(?<![A-WYZa-wyz])({_BOARD})?{_MAKER}(?:{_BOARD})?({spelled}){after}",
         re.IGNORECASE,
     )
-
-
-_PIECES = re.compile(r"(rtx|gtx|pro|quadro|sff|ada|super|titan|gaudi|ti(?=$|super))")
 
 
 @cache
@@ -108,6 +102,9 @@ def forms_of(chip: str) -> set[str]:
 
 def _sold_as(forms: set[str], word: str) -> bool:
     return any(form.startswith(word.lower()) for form in forms)
+
+
+_PIECES = re.compile(r"(rtx|gtx|pro|quadro|sff|ada|super|titan|gaudi|ti(?=$|super))")
 
 
 def _spelled(chip: str) -> str:

@@ -123,11 +123,10 @@ def _named(reading: Reading, named: Named | None) -> None:
         return
     printed = reading.words.printed if reading.words else reading.instance
     if named.slug:
+        name = reading.words.names[:1] if reading.words else ()
+        read = f", read as {' '.join(name)}" if name else ""
         memory = f' with "{reading.memory}"' if reading.memory else ""
-        name = (
-            f", read as {reading.words.names[0]}" if reading.words and reading.words.names else ""
-        )
-        reading.say("gpu", named.slug, f'"{printed}"{name}{memory}, fits this one only')
+        reading.say("gpu", named.slug, f'"{printed}"{read}{memory}, fits this one only')
     else:
         reading.unknown("gpu", f"it may be {' or '.join(named.candidates)}: the text says no more")
         sizes = {memory_of(slug) for slug in named.candidates}

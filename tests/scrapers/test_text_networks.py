@@ -96,6 +96,7 @@ def test_a_total_however_it_is_written(words):
         ("node-x: 1.6 TB/s per VM, 200 GB/s HDR InfiniBand",
          fabric("infiniband", 8, 200, 1600)),
         # other technologies
+        ("node-x | NCCL_IB_HCA=mlx5_0 NCCL_IB_DISABLE=0", fabric()),  # no sign of InfiniBand
         ("node-x | NCCL_IB_HCA=mlx5_0 NCCL_IB_GID_INDEX=3", fabric("roce")),
         ("4x MI250X | Slingshot-11 4x 200 Gb/s", fabric("slingshot", 4, 200, 800)),
         ("node-x | GPUDirect-TCPXO 8 x 200 Gbps", fabric("gpudirect_tcpxo", 8, 200, 1600)),
