@@ -195,6 +195,7 @@ class Rejected:
 
     Where a gate doubts an offer: what it is `about` in the provider's own words, the `key` of
     a person's ruling (`catalog.judgement`), and the `identities` of all that the row would sell.
+    Of a row that is `nameless`, being no object, nobody can tell which offer it was.
     """
 
     reason: str
@@ -204,6 +205,7 @@ class Rejected:
     key: str = ""
     about: str = ""
     identities: tuple[Identity, ...] = field(default=(), compare=False)
+    nameless: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,9 +122,10 @@ def _tabled(header: Sequence[str], line: str, where: str) -> Row:
         cells = next(csv.reader([line], strict=True))
         said = dict(zip(header, cells, strict=True))
     except (csv.Error, StopIteration):
-        return Row(Unfit("the line is cut short"), where)
+        return Row(Unfit("the line is cut short", line), where)
     except ValueError:
-        return Row(Unfit("the line has another number of cells than the header"), where)
+        reason = "the line has another number of cells than the header"
+        return Row(Unfit(reason, line), where)
     product = {ours: said[theirs] for theirs, ours in ATTRIBUTE.items() if theirs in said}
     dimension = {
         "unit": said["Unit"],

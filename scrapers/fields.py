@@ -33,6 +33,7 @@ class Unfit:
     """Stands where a value was that must not be used, and says why."""
 
     reason: str
+    said: object = None  # what stood there, to be shown
 
 
 class BadField(ValueError):
@@ -98,7 +99,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | Unfit:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        return Unfit(f"the key {twice[:40]!r} is given twice")
+        return Unfit(f"the key {twice[:40]!r} is given twice", pairs)
     return fields
 
 
@@ -115,7 +116,7 @@ def _without_unfit_text(value: object) -> object:
         return [_without_unfit_text(item) for item in value]
     if isinstance(value, dict):
         if any(_UNFIT_TEXT.search(name) for name in value):
-            return Unfit("a key holds a NUL or half a character")
+            return Unfit("a key holds a NUL or half a character", list(value.items()))
         return {name: _without_unfit_text(item) for name, item in value.items()}
     return value
 
@@ -226,6 +227,10 @@ class Row:
         return value
 
     @property
+    def is_object(self) -> bool:
+        return isinstance(self._value, dict)
+
+    @property
     def shown(self) -> str:
         """The row as JSON, cut short, for the quarantine."""
         return _shown(self._value, SHOWN)
@@ -259,6 +264,8 @@ def _written(value: object) -> object:
     """A number as it was written, where a float says the same."""
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
         return float(value)
+    if isinstance(value, Unfit) and value.said is not None:
+        return value.said
     return str(value)
 
 
@@ -268,7 +275,7 @@ def each(rows: Iterable[Row], read: Callable[[Row], Iterable[T]]) -> Iterator[T 
         try:
             yield from list(read(row))
         except BadField as problem:
-            yield Rejected(problem.reason, problem.where, row.shown)
+            yield Rejected(problem.reason, problem.where, row.shown, nameless=not row.is_object)
         except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as problem:
             reason = f"cannot be read: {type(problem).__name__}: {str(problem)[:120]}"
             yield Rejected(reason, row.where, row.shown)

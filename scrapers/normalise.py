@@ -124,8 +124,13 @@ def settle(
         kept, inverted = more_for_less(unique, judgement.accepted)
         result.rejected.extend(inverted)
     result.rejected[:] = once(result.rejected)
+    if not result.partial and any(row.nameless for row in result.rejected):
+        result = replace(result, partial=NAMELESS)
     result.offers.extend(spot_checked(kept))
     return result
+
+
+NAMELESS = "a row is no object, and which offer it was is not known"
 
 
 # --- One listing ------------------------------------------------------------------------------
