@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import pairwise
 
 from catalog.facts import ATTRIBUTES, gpus
 from catalog.ledger import plain, spec
@@ -19,6 +20,7 @@ from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
 from scrapers.quantities import LONGEST
 from scrapers.text_fabrics import FABRIC_READERS
+from scrapers.text_gpu_words import gpu_in
 from scrapers.text_gpus import GPU_READERS
 from scrapers.text_links import LINK_READERS
 from scrapers.text_networks import NETWORK_READERS
@@ -56,7 +58,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,80}")
 
 
 def _listings(slug: str, text: str) -> list[tuple[str, str]]:
-    """Each instance type we know with the words up to the next; else the whole text as one."""
+    """Each instance type we know with the words up to the next; else what stands apart."""
     known = {name.lower(): name for name in known_types().get(slug, {})}
     words: dict[str, int] = {}
     for match in _NAME.finditer(text):
@@ -69,9 +71,29 @@ def _listings(slug: str, text: str) -> list[tuple[str, str]]:
     ]
     found.sort(key=lambda pair: pair[1])
     if not found:
-        return [(_first_name(text), text)]
+        return [(_first_name(piece), piece) for piece in _pieces(text)]
     starts = [0] + [start for _, start in found[1:]] + [len(text)]
     return [(name, text[starts[n] : starts[n + 1]]) for n, (name, _) in enumerate(found)]
+
+
+_COUNTED_NAME = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]x[0-9]{1,2}(?:-[A-Za-z]+)?")
+
+
+def _pieces(text: str) -> list[str]:
+    """ "2x H100 PCIe ; 2x H100 SXM" and "n9-H100x4 | n9-H100x4-NVLink" are two listings."""
+    pieces = [piece for piece in re.split(r";| vs\.? ", text) if piece.strip()]
+    if len(pieces) > 1 and all(gpu_in(piece) for piece in pieces):
+        return pieces
+    parts = text.split("|")
+    named = [n for n, part in enumerate(parts) if _is_counted_name(part.strip())]
+    if len({parts[n].strip() for n in named}) < 2:
+        return [text]
+    starts = [0, *named[1:], len(parts)]
+    return ["|".join(parts[a:b]) for a, b in pairwise(starts)]
+
+
+def _is_counted_name(part: str) -> bool:
+    return bool(_COUNTED_NAME.fullmatch(part)) and gpu_in(part) is not None
 
 
 _QUANTITY = re.compile(r"[0-9.,]+-?(?:x[0-9.]+)?[A-Za-z]{1,4}(?:ps|pus?)?", re.IGNORECASE)

@@ -30,13 +30,8 @@ JOINING = (
     r"|(?-i:(?<![A-Za-z])[EHNX]DR(?![A-Za-z]))|(?<!infinity )(?<!elastic )fabric"
 )
 # A provider's own word for its one RDMA network, and where it says so (read 2026-11-29).
-_RDMA_OF = {
-    "oci": (
-        FabricKind.ROCE,
-        "RDMA of Oracle's shapes is RoCE v2 "
-        "(https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm)",
-    )
-}
+_OCI = "https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm"
+_RDMA_OF = {"oci": (FabricKind.ROCE, f"RDMA of Oracle's shapes is RoCE v2 ({_OCI})")}
 _STORED = r"storage|nvme|file ?system"  # a network of disks joins no GPUs
 
 

@@ -99,6 +99,19 @@ def test_two_types_in_one_text_are_two_lines():
     assert [line["instance_type"] for line in lines] == ["H100-2-80G", "H100-SXM-2-80G"]
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Q | 2x H100 PCIe5 ; R | 2x H100-SXM NVLink", ["h100-pcie-80gb", "h100-sxm5-80gb"]),
+        ("L40S-2-48G vs L4-2-24G", ["l40s-pcie-48gb", "l4-pcie-24gb"]),
+        ("n9-H100x4 | n9-H100x4-NVLink | n9-H100-SXM5x4", [None, None, "h100-sxm5-80gb"]),
+        ("n9-A100x8 | A100-80G-PCIe; up to 350 Gbps", ["a100-pcie-80gb"]),
+    ],
+)
+def test_types_that_no_one_has_listed_are_told_apart(text, read):
+    assert [line["gpu"] for line in read_text("somecloud", text)] == read
+
+
 def test_bytes_for_bits_are_warned_of():
     assert "bytes written for bits" in one("x | 200 GB/s HDR InfiniBand")["warnings"][0]
 
