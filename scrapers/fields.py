@@ -152,6 +152,9 @@ class Row:
 
     def text(self, name: str) -> str | None:
         """Trimmed, without invisible characters."""
+        value = self._value.get(name) if type(self._value) is dict else None
+        if type(value) is str and len(value) <= TEXT:  # as nearly all are
+            return visible(value) or None
         value = self.get(name)
         if value is None:
             return None

@@ -91,7 +91,11 @@ def ask_child(task: Task) -> Normalised | str:
         raise ParserDied(f"The parser took longer than {SECONDS:.0f} s.") from None
     if child.returncode:
         raise ParserDied(_last_words(child.returncode))
-    result: Normalised | str = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
+    gc.disable()  # none of what is made now is garbage: looking for some takes as long again
+    try:
+        result: Normalised | str = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
+    finally:
+        gc.enable()
     return result
 
 
