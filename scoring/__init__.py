@@ -30,6 +30,7 @@ Read it in this order; each module uses only those above it.
     custom        codes of flop, bytes and messages
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
+    sizing        the fewest GPUs that are fast enough
     machines      the machine that a measured row names
     measured_runs  the words of a measured training run
     measured_shapes  the model that a measured row names
@@ -48,13 +49,14 @@ ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 from scoring.accuracy import measured_error
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
 from scoring.constants import GOODPUT, MODEL_VERSION, Reliability
-from scoring.estimate import best, best_rate, rank, whole_nodes
+from scoring.estimate import best, rank, whole_nodes
 from scoring.fields import FieldError
 from scoring.goodput import Goodput, goodput, reliability
 from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters
 from scoring.layout import Layout
 from scoring.serving import Served, pareto, serve
+from scoring.sizing import fewest_gpus, replica_gpus
 from scoring.transformers import Transformer
 from scoring.workload import Job, job, job_fields, jobs
 
@@ -73,10 +75,10 @@ __all__ = [
     "Served",
     "Transformer",
     "best",
-    "best_rate",
     "cluster",
     "cluster_fields",
     "clusters",
+    "fewest_gpus",
     "goodput",
     "gpu",
     "job",
@@ -86,6 +88,7 @@ __all__ = [
     "pareto",
     "rank",
     "reliability",
+    "replica_gpus",
     "serve",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",

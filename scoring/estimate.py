@@ -8,7 +8,7 @@ is as fixed; decoding serves as many sequences as fit), each with its best layou
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -413,25 +413,36 @@ def _rate(job: Job, layout: Layout, seconds: float) -> float:
     return 1.0 / seconds
 
 
-@lru_cache(maxsize=8192)
 def best_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
     """Throughput of the best layout, in the job's own measure; None where none fits."""
+    found = fastest_way(cluster, job, gpus)
+    return None if found is None else found[1]
+
+
+@lru_cache(maxsize=8192)
+def fastest_way(cluster: Cluster, job: Job, gpus: int) -> tuple[Layout, float] | None:
+    """The best layout on a `Cluster.bare()`, and steps or output tokens a second with it."""
     found = find_layouts(cluster, job, gpus, 1)
-    return _rate(job, found[0], _seconds(cluster, job, found[0])) if found else None
+    if not found:
+        return None
+    return found[0], _rate(job, found[0], _seconds(cluster, job, found[0]))
 
 
 @lru_cache(maxsize=8192)
 def smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
     """Throughput per GPU at the smallest count up to `gpus` on which the job fits."""
-    if job.trains:
-        count = smallest_count(cluster, job, gpus)
-    else:
-        counts: Sequence[int] = counts_up_to(cluster, gpus)
-        count = next((n for n in counts if _holds(cluster, job, n)), None)
+    count = first_count(cluster, job, gpus)
     if count is None:
         return None
     found = best_rate(cluster, job, count)
     return None if found is None else found / count
+
+
+def first_count(cluster: Cluster, job: Job, gpus: int) -> int | None:
+    """The smallest GPU count up to `gpus` on which the job fits; None where there is none."""
+    if job.trains:
+        return smallest_count(cluster, job, gpus)
+    return next((n for n in counts_up_to(cluster, gpus) if _holds(cluster, job, n)), None)
 
 
 def _holds(cluster: Cluster, job: Job, gpus: int) -> bool:
