@@ -203,6 +203,11 @@ def _alias(folded: str, provider: str, taught: Aliases) -> str | None:
     return _of(taught, provider, folded.casefold()) or _of(aliases(), provider, _key(folded))
 
 
+def in_own_words(words: str, provider: str) -> bool:
+    """True of a provider's own name for a GPU, which `aliases.csv` has for it alone."""
+    return (provider, _key(fold(words))) in aliases()
+
+
 def _of(told: Aliases, provider: str, words: str) -> str | None:
     return told.get((provider, words)) or told.get(("", words))
 

@@ -81,15 +81,13 @@ _COUNTED_NAME = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]x[0-9]{1,2}(?:-[A-Za-z]+)
 
 def _pieces(text: str) -> list[str]:
     """ "2x H100 PCIe ; 2x H100 SXM" and "n9-H100x4 | n9-H100x4-NVLink" are two listings."""
-    pieces = [piece for piece in re.split(r";| vs\.? ", text) if piece.strip()]
-    if len(pieces) > 1 and all(gpu_in(piece) for piece in pieces):
-        return pieces
     parts = text.split("|")
-    named = [n for n, part in enumerate(parts) if _is_counted_name(part.strip())]
-    if len({parts[n].strip() for n in named}) < 2:
-        return [text]
-    starts = [0, *named[1:], len(parts)]
-    return ["|".join(parts[a:b]) for a, b in pairwise(starts)]
+    named = [n for n, part in enumerate(parts) if _is_counted_name(part.split(";")[0].strip())]
+    if len({parts[n].strip() for n in named}) > 1:
+        starts = [0, *named[1:], len(parts)]
+        return ["|".join(parts[a:b]) for a, b in pairwise(starts)]
+    pieces = [piece for piece in re.split(r";| vs\.? ", text) if piece.strip()]
+    return pieces if len(pieces) > 1 and all(gpu_in(piece) for piece in pieces) else [text]
 
 
 def _is_counted_name(part: str) -> bool:

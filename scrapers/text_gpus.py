@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from catalog.records import FabricKind, ScaleUp
 from scrapers.azure_sizes import is_rdma_capable, size
-from scrapers.gpu_names import Named, UnknownGpu, identify, memory_of, share_of
+from scrapers.gpu_names import Named, UnknownGpu, identify, in_own_words, memory_of, share_of
 from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
 from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_by, gpus_in, memories_in
 from scrapers.text_reading import Reading, after, number_of, value_of
@@ -54,13 +54,19 @@ def _gpu(reading: Reading) -> None:
     """Which GPU: driver's names whole, else chip, form and memory wherever they stand."""
     if reading.gpu is None:
         stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name", r"gpu\.product")
-        for whole in filter(None, (stated, reading.text)):
+        parts = map(_uncounted, reading.parts)
+        own = [part for part in parts if in_own_words(part, reading.provider)]
+        for whole in filter(None, (stated, *own, reading.text)):
             if reading.gpu is None or reading.gpu.slug is None:
                 reading.gpu = _identified(reading, whole) or reading.gpu
     words = reading.words
     if (reading.gpu is None or reading.gpu.slug is None) and words:
         reading.gpu = _in_words(reading, words) or reading.gpu
     _named(reading, reading.gpu)
+
+
+def _uncounted(part: str) -> str:
+    return re.sub(r"^[0-9]{1,2} ?x ?| ?x ?[0-9]{1,2}$", "", part, flags=re.IGNORECASE)
 
 
 def _identified(reading: Reading, words: str, gb: Decimal | None = None) -> Named | None:

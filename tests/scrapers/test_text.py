@@ -105,6 +105,7 @@ def test_two_types_in_one_text_are_two_lines():
         ("Q | 2x H100 PCIe5 ; R | 2x H100-SXM NVLink", ["h100-pcie-80gb", "h100-sxm5-80gb"]),
         ("L40S-2-48G vs L4-2-24G", ["l40s-pcie-48gb", "l4-pcie-24gb"]),
         ("n9-H100x4 | n9-H100x4-NVLink | n9-H100-SXM5x4", [None, None, "h100-sxm5-80gb"]),
+        ("n9-H100x2 | n9-H100-SXM5x2 ; gpu: H100-80G-PCIe", [None, "h100-sxm5-80gb"]),
         ("n9-A100x8 | A100-80G-PCIe; up to 350 Gbps", ["a100-pcie-80gb"]),
     ],
 )

@@ -155,6 +155,11 @@ def test_the_instance_type_decides_over_a_wrong_text():
     assert line["gpu_memory_gb"] == 40
 
 
+def test_a_providers_own_word_for_a_gpu():
+    line = one("z9-megagpu-4g | nvidia-h100-mega-80gb | 5", "gcp")
+    assert (line["gpu"], line["gpu_count"]) == ("h100-sxm5-80gb", 4)
+
+
 def test_a_size_of_a_known_family_that_no_one_has_listed():
     line = one("Standard_ND96isrf_new_H200_v5", "azure")
     assert (line["gpu"], line["gpu_count"], line["fabric"]) == (
