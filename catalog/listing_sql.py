@@ -71,15 +71,17 @@ _FROM = """
   left join catalog_region r on r.provider_id = t.provider_id and r.region = o.region
   left join catalog_country c on c.code = coalesce(o.country, r.country)"""
 
-# The period that holds as_of, found by one index probe an offer.
+# The period that holds as_of, found by one index probe an offer; and when its list, or the part of
+# it that the offer stands in, was read last by then.
 _PERIOD = """join lateral (
     select * from catalog_price q
     where q.offer_id = o.id and q.valid_from <= as_of order by q.valid_from desc limit 1
   ) h on h.valid_to is null or h.valid_to > as_of
+  left join catalog_scraperun w on w.id = h.run_id
   left join (
-    select provider_id, max(collected_at) as seen from catalog_scraperun
-    where state in ('published', 'unchanged') and collected_at <= as_of group by 1
-  ) s on s.provider_id = o.listed_by_id and h.run_id is not null"""
+    select provider_id, part, max(collected_at) as seen from catalog_scraperun
+    where state in ('published', 'unchanged') and collected_at <= as_of group by 1, 2
+  ) s on s.provider_id = o.listed_by_id and s.part = w.part"""
 
 
 # A type of which no price was found is listed as such, but not beside an offer of it.

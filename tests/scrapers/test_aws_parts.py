@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from kombu import Connection
 
@@ -211,6 +212,19 @@ def test_the_page_says_how_many_regions_are_read_and_which_fail(scrape: Scrape) 
     )
     assert "us-east-1: pricing.us-east-1.amazonaws.com answers 404" in state().why
     assert not state().good
+
+
+def test_at_any_time_an_offer_is_as_old_as_the_reading_of_its_own_region(scrape: Scrape) -> None:
+    scrape(answers())
+    first = ScrapeRun.objects.get(part="us-east-1").collected_at
+    scrape(answers(us_east_1=Answer(status=404)))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select region, max(collected_at) from offer_listing_at(clock_timestamp()) group by 1"
+        )
+        seen = dict(cursor.fetchall())
+    assert seen["us-east-1"] == first
+    assert seen["eu-west-1"] > first
 
 
 def test_what_offers_stand_on_is_kept_however_old(scrape: Scrape) -> None:
