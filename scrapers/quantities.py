@@ -148,7 +148,7 @@ _AT_MOST = re.compile(r"\W{0,2}(?:burst|peak|max(?:imum)?(?![a-z]))", re.IGNOREC
 # "100-400 Gbps" is a range, and "8 200 Gbps" 8200, or eight of 200: neither is one rate
 _TO_MORE = re.compile(r"(?:-|~| to )[0-9]")
 _UNCLEAR = re.compile(
-    r"(?:bps|b/s|bit/s)(?:-|~| to )$|[0-9] ?(?:-|/|~|to|or|bis|oder) ?$"
+    r"(?:bps|b/s(?:ec)?|bits?(?:/s)?)(?:-|~| to )$|[0-9] ?(?:-|/|~|to|or|bis|oder) ?$"
     r"|(?<![0-9A-Za-z.,-])[0-9]{1,3} $"
 )
 

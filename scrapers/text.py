@@ -86,8 +86,11 @@ def _pieces(text: str) -> list[str]:
     if len({parts[n].strip() for n in named}) > 1:
         starts = [0, *named[1:], len(parts)]
         return ["|".join(parts[a:b]) for a, b in pairwise(starts)]
-    pieces = [piece for piece in re.split(r";| vs\.? ", text) if piece.strip()]
-    return pieces if len(pieces) > 1 and all(gpu_in(piece) for piece in pieces) else [text]
+    for ends in (r" vs\.? ", r";(?=[^;|]*\|)"):
+        pieces = re.split(ends, text)
+        if len(pieces) > 1 and all(gpu_in(piece) for piece in pieces):
+            return pieces
+    return [text]
 
 
 def _is_counted_name(part: str) -> bool:

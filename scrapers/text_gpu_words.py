@@ -249,7 +249,7 @@ class Memory:
 
 
 _FIGURE = re.compile(
-    r"(?<![0-9.A-Za-z])([0-9]{1,4}|[0-9],[0-9]{3}) ?(GB|GiB|G|MiB|TB)"
+    r"(?<![0-9.A-WYZa-wyz])([0-9]{1,4}|[0-9],[0-9]{3}) ?(GB|GiB|G|MiB|TB)"
     r"(?=$|[^A-Za-z/0-9.]|\.(?![0-9])|x[0-9])",
     re.IGNORECASE,
 )

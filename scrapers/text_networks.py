@@ -164,7 +164,7 @@ _PER_NIC = re.compile(
 )
 _PER_RACK = re.compile(r"per (?:ultraserver|rack|cluster|pod)", re.IGNORECASE)
 _ADAPTERS = re.compile(
-    r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:(?-i:x) ?)?"
+    r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x ?)?"
     r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|[ehnx]dr) ?){0,3}"
     r"(?:connectx-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
     r"|[ehnx]dr|infiniband|ib|roce)(?![a-z])",
@@ -176,7 +176,7 @@ _NUMBERS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
 def _adapters(clause: str) -> int | None:
     """ "eight ConnectX-7 ...", "8 NICs"; a dual-port adapter's rate may be of one port."""
     found = _ADAPTERS.search(clause)
-    if found is None or re.search(r"dual.port|2.port", clause, re.IGNORECASE):
+    if found is None or re.search(r"(?i)dual.port|2.port|(?-i:DR[0-9]* 4X)", clause):
         return None
     return _NUMBERS.get(found[1].lower()) or int(found[1])
 

@@ -11,11 +11,10 @@ from scrapers.quantities import fold
 
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LINES = re.compile(r"[\n\r\v\f•]+")
-_CELL_ENDS = re.compile(r"[|\t]")
 _RULE = re.compile(r"[-:|+= \t]+")
 _ANSWER = re.compile(
-    r"((?:NVLink|NVSwitch|InfiniBand|RDMA|RoCE|EFA|SHARP|RDMA network)[\w ]{0,16}?) ?\| ?"
-    r"(yes|no|true|false|(?:not )?supported|included|none|n/a|✓|✔|✗|✘|-)(?= ?(?:\||$))",
+    r"((?:NVLink|NVSwitch|InfiniBand|RDMA|RoCE|EFA|SHARP|RDMA network)[\w ]{0,16}?) ?[|;] ?"
+    r"(yes|no|true|false|(?:not )?supported|included|none|n/a|✓|✔|✗|✘|-)(?= ?(?:[|;\"]|$))",
     re.IGNORECASE,
 )
 _UNIT_AHEAD = re.compile(
@@ -27,17 +26,19 @@ _UNIT_AHEAD = re.compile(
 
 def unfolded(text: str) -> Iterator[str]:
     """Each listing of a text, in plain letters, its parts between bars."""
-    for listing in _rows(text):
-        plain = _BREAK.sub(" | ", fold(_LINES.sub(" | ", listing).replace("\t", " | ")))
+    if text.count('"') == len('""'):
+        text = text.strip().strip('"')
+    lines = [fold(line) for line in _LINES.split(text.replace("\t", "|"))]
+    for listing in _rows([line for line in lines if line and not _RULE.fullmatch(line)]):
+        plain = _BREAK.sub(" | ", listing)
         yield _UNIT_AHEAD.sub(r"\1: \3 \2", _ANSWER.sub(r"\1: \2", plain))
 
 
-def _rows(text: str) -> Iterator[str]:
-    """The rows of a table with their headings; what is no table, as it is."""
-    lines = [line for line in text.splitlines() if line.strip() and not _RULE.fullmatch(line)]
-    cells = [[cell.strip() for cell in _CELL_ENDS.split(line.strip("| "))] for line in lines]
+def _rows(lines: list[str]) -> Iterator[str]:
+    """The rows of a table with their headings; what is no table, its lines between bars."""
+    cells = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
     if len(cells) < 2 or not _is_table(cells):
-        yield text
+        yield " | ".join(lines)
         return
     headings, *rows = cells
     for row in rows:
