@@ -90,12 +90,30 @@ def signed(
     return {n: v for n, v in headers.items() if n != "host"} | {"authorization": authorization}
 
 
+HOME = "us-east-1"
+FAMILIES = {f"Filter.1.Value.{n}": kind for n, kind in enumerate(("p*", "g*", "dl1*"), 1)}
+
+
+def types_and_spot(http: Http, keys: Keys, part: str) -> Iterator[Document]:
+    """What the price list does not say: the GPUs of a type, and spot where the account has it."""
+    chosen = {"Filter.1.Name": "instance-type"} | FAMILIES
+    yield from pages(http, keys, HOME, "DescribeInstanceTypes", chosen)
+    for document in pages(http, keys, HOME, "DescribeRegions", {}):
+        answer = from_xml(document)
+        now = document.fetched_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        spot = chosen | {"ProductDescription.1": "Linux/UNIX", "StartTime": now}
+        regions = answer.rows("Regions") if answer else ()
+        if any(region.fields.get("RegionName") == part for region in regions):
+            yield from pages(http, keys, part, "DescribeSpotPriceHistory", spot)
+
+
 # --- Its answers ------------------------------------------------------------------------------
 
 LISTS = {
     "InstanceTypeSet": "InstanceTypes",
     "SpotPriceHistorySet": "SpotPriceHistory",
     "RegionInfo": "Regions",
+    "CapacityBlockOfferingSet": "CapacityBlockOfferings",
 }
 DEEPEST = 30
 

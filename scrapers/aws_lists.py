@@ -8,10 +8,13 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
+from catalog.records import PriceModel
 from scrapers.fields import Row, Unfit, Unreadable, read_json
 from scrapers.http import FetchFailed, TooLarge, lines_of
-from scrapers.listing import Document
+from scrapers.listing import YEAR_HOURS, Document, Ignored
 
 # --- A region's CSV, while it streams ----------------------------------------------------------
 
@@ -142,3 +145,57 @@ def _tabled(header: Sequence[str], line: str, where: str) -> Row:
     return Row(
         {"product": {"attributes": product}, "terms": {said["TermType"]: {"row": term}}}, where
     )
+
+
+# --- A product's terms -------------------------------------------------------------------------
+
+TERMS = {
+    "1yr": (PriceModel.RESERVED_1Y, YEAR_HOURS),
+    "3yr": (PriceModel.RESERVED_3Y, 3 * YEAR_HOURS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sold:
+    """One way of selling: an amount for an hour, and the fewest hours."""
+
+    model: PriceModel
+    amount: Decimal
+    currency: str
+    minimum_hours: float | None
+
+
+def ways_of_selling(terms: Row) -> Iterator[Sold | Ignored]:
+    """Of one product: each rate of each term."""
+    for kind in terms.fields:
+        offers = terms.row(kind)
+        for name in offers.fields if offers else ():
+            offer = offers.row(name) if offers else None
+            if offer is None:
+                continue
+            dimensions = offer.row("priceDimensions")
+            for code in dimensions.fields if dimensions else ():
+                dimension = dimensions.row(code) if dimensions else None
+                if dimension is not None:
+                    yield _term(kind, offer.row("termAttributes"), dimension)
+
+
+def _term(kind: str, said: Row | None, dimension: Row) -> Sold | Ignored:
+    price = dimension.row("pricePerUnit")
+    currency = next(iter(price.fields), "USD") if price else "USD"
+    amount = price.written(currency) if price else None
+    if amount is None:
+        dimension.fail("pricePerUnit", "is missing")
+    model, hours = PriceModel.ON_DEMAND, None
+    if kind == "Reserved":
+        term = (said.text("LeaseContractLength") if said else None) or ""
+        plain = said and (said.text("OfferingClass"), said.text("PurchaseOption"))
+        if term not in TERMS or plain != ("standard", "No Upfront"):
+            return Ignored("another way to pay for a reservation")
+        model, hours = TERMS[term]
+    elif kind != "OnDemand":
+        dimension.fail("", f"{kind[:20]!r} is not a way of selling that we know")
+    unit = (dimension.text("unit") or "").lower()
+    if unit not in ("hrs", "hours", "hour"):
+        dimension.fail("unit", f"{unit[:20]!r} is not an hour")
+    return Sold(model, amount, currency, None if hours is None else float(hours))

@@ -15,6 +15,7 @@ Types, spot: DescribeInstanceTypes, DescribeSpotPriceHistory, where AWS_ACCESS_K
 - The list names no GPU, and sometimes no number of them: `aws_types` has a table by family;
   DescribeInstanceTypes says more, and its Count is 0 for a fraction of a GPU.
 - Spot has a price for each zone: the lowest of a region's stands.
+- A capacity block (DescribeCapacityBlockOfferings) has one fee for its instances and hours.
 - EfaSupported is not GPUDirect RDMA. NetworkPerformance of an EFA type is that of its fabric.
 """
 
@@ -27,8 +28,16 @@ from functools import partial
 from os import environ
 
 from catalog.records import Basis, PriceModel, Rejected
-from scrapers.aws_api import Keys, from_xml, keys_from, pages
-from scrapers.aws_lists import bulk, gpu_rows, is_table, price_list, table
+from scrapers.aws_api import from_xml, keys_from, types_and_spot
+from scrapers.aws_lists import (
+    Sold,
+    bulk,
+    gpu_rows,
+    is_table,
+    price_list,
+    table,
+    ways_of_selling,
+)
 from scrapers.aws_types import (
     gpus_of,
     is_gpu_type,
@@ -40,7 +49,6 @@ from scrapers.aws_types import (
 from scrapers.fields import BadField, Row, each
 from scrapers.http import FetchFailed, Http
 from scrapers.listing import (
-    YEAR_HOURS,
     Document,
     Evidence,
     Ignored,
@@ -70,10 +78,6 @@ INCLUDES = "Linux; disks and traffic are extra"
 NO_PRICE = "no price in this document"
 RESERVED_ONLY = "at $0 in the price list: by reservation or capacity block only"
 SPOT_NOTE = "spot; the lowest of the region's zones"
-TERMS = {
-    "1yr": (PriceModel.RESERVED_1Y, YEAR_HOURS),
-    "3yr": (PriceModel.RESERVED_3Y, 3 * YEAR_HOURS),
-}
 BLOCK_HOURS = 24.0
 
 
@@ -99,7 +103,7 @@ def fetch_part(http: Http, part: str) -> Iterator[Document]:
     if url is None:
         return
     if keys := keys_from(environ):
-        yield from _with_keys(http, keys, part)
+        yield from types_and_spot(http, keys, part)
     yield http.get(url, keep=gpu_rows)
 
 
@@ -113,23 +117,6 @@ def _lists(index: Document) -> dict[str, str]:
     if not lists:
         raise FetchFailed("region_index.json has no regions")
     return lists
-
-
-HOME = "us-east-1"
-FAMILIES = {f"Filter.1.Value.{n}": kind for n, kind in enumerate(("p*", "g*", "dl1*"), 1)}
-
-
-def _with_keys(http: Http, keys: Keys, part: str) -> Iterator[Document]:
-    """What the price list does not say: the GPUs of a type, and spot where the account has it."""
-    chosen = {"Filter.1.Name": "instance-type"} | FAMILIES
-    yield from pages(http, keys, HOME, "DescribeInstanceTypes", chosen)
-    for document in pages(http, keys, HOME, "DescribeRegions", {}):
-        answer = from_xml(document)
-        now = document.fetched_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-        spot = chosen | {"ProductDescription.1": "Linux/UNIX", "StartTime": now}
-        regions = answer.rows("Regions") if answer else ()
-        if any(region.fields.get("RegionName") == part for region in regions):
-            yield from pages(http, keys, part, "DescribeSpotPriceHistory", spot)
 
 
 _PART = re.compile(r"[a-z0-9-]{3,60}")
@@ -153,6 +140,7 @@ class Found:
     type_rows: list[tuple[Row, Document]] = field(default_factory=list)
     prices: list[tuple[Row, Document]] = field(default_factory=list)  # products with their terms
     spot: list[tuple[Row, Document]] = field(default_factory=list)
+    blocks: list[tuple[Row, Document]] = field(default_factory=list)
     priced: set[str] = field(default_factory=set)
 
 
@@ -166,6 +154,8 @@ def parse(documents: Sequence[Document]) -> Parsed:
     for row, document in found.prices:
         yield from each([row], partial(_product, document=document, found=found))
     yield from _spot(found)
+    for row, document in found.blocks:
+        yield from each([row], partial(_block, document=document, found=found))
     for row, document in found.type_rows:
         yield from each([row], partial(_unpriced, document=document, found=found))
 
@@ -186,6 +176,9 @@ def _sort(document: Document, found: Found) -> None:
             found.prices.extend((row, document) for row in price_list(page))
         elif "SpotPriceHistory" in names:
             found.spot.extend((row, document) for row in page.rows("SpotPriceHistory"))
+        elif "CapacityBlockOfferings" in names:
+            rows = page.rows("CapacityBlockOfferings")
+            found.blocks.extend((row, document) for row in rows)
         elif "InstanceTypes" in names:
             found.type_rows.extend((row, document) for row in page.rows("InstanceTypes"))
             found.types.update(_by_name(page.rows("InstanceTypes"), document))
@@ -220,7 +213,7 @@ def _product(
     found.priced.add(name)
     block = "block" in (has.text("marketoption") or "").lower()
     terms = row.row("terms")
-    sold = list(_terms(terms)) if terms else []
+    sold = list(ways_of_selling(terms)) if terms else []
     if not sold:
         yield _offer(row, document, name, has, found, PriceModel.ON_DEMAND, note=NO_PRICE)
     for item in sold:
@@ -246,51 +239,6 @@ def _irrelevant(has: Row, name: str) -> str | None:
     if (has.text("licenseModel") or "No License required") != "No License required":
         return "a licence of one's own"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Sold:
-    """One way of selling: an amount for an hour, and the fewest hours."""
-
-    model: PriceModel
-    amount: Decimal
-    currency: str
-    minimum_hours: float | None
-
-
-def _terms(terms: Row) -> Iterator[Sold | Ignored]:
-    for kind in terms.fields:
-        offers = terms.row(kind)
-        for name in offers.fields if offers else ():
-            offer = offers.row(name) if offers else None
-            if offer is None:
-                continue
-            dimensions = offer.row("priceDimensions")
-            for code in dimensions.fields if dimensions else ():
-                dimension = dimensions.row(code) if dimensions else None
-                if dimension is not None:
-                    yield _term(kind, offer.row("termAttributes"), dimension)
-
-
-def _term(kind: str, said: Row | None, dimension: Row) -> Sold | Ignored:
-    price = dimension.row("pricePerUnit")
-    currency = next(iter(price.fields), "USD") if price else "USD"
-    amount = price.written(currency) if price else None
-    if amount is None:
-        dimension.fail("pricePerUnit", "is missing")
-    model, hours = PriceModel.ON_DEMAND, None
-    if kind == "Reserved":
-        term = (said.text("LeaseContractLength") if said else None) or ""
-        plain = said and (said.text("OfferingClass"), said.text("PurchaseOption"))
-        if term not in TERMS or plain != ("standard", "No Upfront"):
-            return Ignored("another way to pay for a reservation")
-        model, hours = TERMS[term]
-    elif kind != "OnDemand":
-        dimension.fail("", f"{kind[:20]!r} is not a way of selling that we know")
-    unit = (dimension.text("unit") or "").lower()
-    if unit not in ("hrs", "hours", "hour"):
-        dimension.fail("unit", f"{unit[:20]!r} is not an hour")
-    return Sold(model, amount, currency, None if hours is None else float(hours))
 
 
 def _sold(
@@ -364,6 +312,27 @@ def _spot_offer(
     has = Row({"regionCode": region}, row.where)
     model, price = PriceModel.SPOT, Price(amount)
     yield _offer(row, document, name, has, found, model, price=price, note=SPOT_NOTE)
+
+
+def _block(row: Row, *, document: Document, found: Found) -> Iterator[Listing | Ignored]:
+    """A capacity block: one fee for all its instances and hours, which are the fewest to be had."""
+    name = row.need_text("InstanceType")
+    if not is_gpu_type(name):
+        yield Ignored("no GPU type")
+        return
+    hours, instances = (
+        row.need_number("CapacityBlockDurationHours"),
+        row.need_number("InstanceCount"),
+    )
+    fee = row.written("UpfrontFee")
+    if fee is None or hours <= 0 or instances <= 0:
+        row.fail("UpfrontFee", "is missing, or for no hours or instances")
+    found.priced.add(name)
+    has = Row({"regionCode": _region_of(row.need_text("AvailabilityZone"))}, row.where)
+    price = Price(fee / instances, row.text("CurrencyCode") or "USD", hours)
+    note = f"a block of {instances} from {(row.text('StartDate') or 'a day that is not said')[:10]}"
+    model, least = PriceModel.CAPACITY_BLOCK, float(hours)
+    yield _offer(row, document, name, has, found, model, price=price, note=note, minimum=least)
 
 
 def _unpriced(row: Row, *, document: Document, found: Found) -> Iterator[Listing | Ignored]:

@@ -138,6 +138,25 @@ def test_of_spot_the_newest_price_of_the_lowest_zone_stands():
     assert result.rows == 3
 
 
+def test_a_capacity_block_has_one_fee_for_its_instances_and_hours():
+    block = {
+        "CapacityBlockOfferingId": "cb-1", "InstanceType": "p5.48xlarge", "InstanceCount": 4,
+        "AvailabilityZone": "us-east-2a", "StartDate": "2026-12-01T11:30:00Z",
+        "CapacityBlockDurationHours": 72, "UpfrontFee": "9000.00", "CurrencyCode": "USD",
+    }  # fmt: skip
+    dearer = block | {"UpfrontFee": "9900.00"}
+    result = parsed(
+        "aws", {"CapacityBlockOfferings": [dearer, block, block | {"InstanceCount": 0}]}
+    )
+    offer = one(result, "p5.48xlarge", "capacity_block")
+    assert (offer.region, offer.usd_per_hour, offer.minimum_hours) == (
+        "us-east-2", Decimal("31.25"), 72,
+    )  # fmt: skip
+    assert offer_line(offer)["usd_per_gpu_hour"] == "3.90625"
+    assert "a block of 4 from 2026-12-01" in offer.price_note
+    assert len(result.rejected) == 2
+
+
 # --- Types ------------------------------------------------------------------------------------
 
 
