@@ -26,8 +26,8 @@ _UNIT_AHEAD = re.compile(
 
 def unfolded(text: str) -> Iterator[str]:
     """Each listing of a text, in plain letters, its parts between bars."""
-    if text.count('"') == len('""'):
-        text = text.strip().strip('"')
+    if quoted := re.fullmatch(r'\s*"([^"]*)"\s*', text):
+        text = quoted[1]
     lines = [fold(line) for line in _LINES.split(text.replace("\t", "|"))]
     for listing in _rows([line for line in lines if line and not _RULE.fullmatch(line)]):
         plain = _BREAK.sub(" | ", listing)
