@@ -14,7 +14,6 @@ from django.views.decorators.http import require_safe
 
 from catalog import estimates, presets
 from catalog.charts import shares, whisker
-from catalog.estimates import MOST_HOURS
 from catalog.filters import OfferQuery, parse
 from catalog.freshness import LIMITS
 from catalog.models import Provider
@@ -27,6 +26,7 @@ OBJECTIVES = {
     "usd_per_mtoken": _("$ per million tokens"),
     "time": _("time"),
     "efficiency": _("scaling efficiency"),
+    "gpus": _("fewest GPUs"),
 }
 GPUS, MOST_GPUS = 256, 131_072
 SIZES = (8, 64, 256, 1024)
@@ -70,7 +70,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     now, query, own, problems = readable(request.GET, path)
     too_much = ""
     try:
-        result = estimates.rank(slug, own["gpus"], query, own["objective"], own["hours"])
+        result = estimates.rank(slug, query=query, **own)
     except estimates.TooMuch as cap:
         too_much, result = str(cap), {"results": [], "left_out": []}
     titles = dict(Provider.objects.values_list("slug", "title"))
@@ -144,11 +144,14 @@ def readable(
             limit = gettext("must be a whole number from 1 to %(most)s.") % {"most": MOST_GPUS}
             problems.append(_problem(now, path, "gpus", limit))
     if text := now.get("hours"):
-        if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text, re.ASCII) and 0 < float(text) <= MOST_HOURS:
+        if (
+            re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text, re.ASCII)
+            and 0 < float(text) <= estimates.MOST["hours"]
+        ):
             own["hours"] = float(text)
         else:
             limit = gettext("must be a number above 0 and up to %(most)s.") % {
-                "most": number(MOST_HOURS)
+                "most": number(estimates.MOST["hours"])
             }
             problems.append(_problem(now, path, "hours", limit))
     if text := now.get("objective"):

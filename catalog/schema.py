@@ -314,8 +314,12 @@ ESTIMATE_REQUEST: Json = {
         "gpus": {"type": "integer", "minimum": 1},
         "nodes": {"type": "integer", "minimum": 1},
         "filter": {"type": "object", "additionalProperties": True},
-        "objective": {"type": "string", "enum": ["usd_per_mtoken", "time", "efficiency"]},
-        "hours": {"type": ["number", "null"], "exclusiveMinimum": 0},
+        "objective": {"type": "string", "enum": ["usd_per_mtoken", "time", "efficiency", "gpus"]},
+        **{
+            name: {"type": ["number", "null"], "exclusiveMinimum": 0}
+            for name in ("hours", "tokens", "steps", "deadline_hours", "budget_usd")
+        },
+        "reliability": {"type": "object"},
         "what_if": {"type": "object"},
     },
 }
@@ -332,7 +336,18 @@ ESTIMATES: Json = {
             "Llama 3 70B on 256 GPUs",
             {"workload": "llama3-70b-pretrain", "gpus": 256, "filter": {"nvlink": "true"}},
             request_only=True,
-        )
+        ),
+        OpenApiExample(
+            "1T tokens in 30 days under $2 M: the smallest cluster that does",
+            {
+                "workload": "llama3-8b-pretrain",
+                "tokens": 1e12,
+                "deadline_hours": 720,
+                "budget_usd": 2e6,
+                "objective": "gpus",
+            },
+            request_only=True,
+        ),
     ],
 }
 

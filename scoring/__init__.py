@@ -56,7 +56,7 @@ from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters
 from scoring.layout import Layout
 from scoring.serving import Served, pareto, serve
-from scoring.sizing import fewest_gpus, replica_gpus
+from scoring.sizing import Size, fewest_gpus, replica_gpus
 from scoring.transformers import Transformer
 from scoring.workload import Job, job, job_fields, jobs
 
@@ -73,6 +73,7 @@ __all__ = [
     "Layout",
     "Reliability",
     "Served",
+    "Size",
     "Transformer",
     "best",
     "cluster",

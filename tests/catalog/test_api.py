@@ -407,7 +407,7 @@ def test_a_body_that_is_no_json_is_a_400(post, body):
 
 
 def test_too_much_is_a_422_that_names_the_cap(post, monkeypatch):
-    monkeypatch.setattr("catalog.estimates.MOST_WORK", 100)
+    monkeypatch.setattr("catalog.candidates.MOST_WORK", 100)
     error = post({"workload": "gpt3-175b-pretrain", "gpus": 512}, status=422)["error"]
     assert "100" in error["message"]
 

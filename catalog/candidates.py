@@ -1,0 +1,192 @@
+"""Offers as clusters, and the time of a job on each, kept by the facts that it rests on.
+
+Time depends on hardware alone, so clusters of equal hardware are computed once and kept in the
+table `Estimate` under a digest of the model's version, the job, the facts and the count.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+import scoring
+from catalog import offers
+from catalog.models import Estimate
+from catalog.questions import MOST_GPUS, PHYSICS, Asked
+from scoring.estimate import layouts_considered
+from scoring.gpus import gpus as modelled_gpus
+
+MOST_WORK = 40_000_000  # candidate layouts × kinds of cluster of one request: about 10 s of a core
+# What follows from a fact: supposing another, it is no longer known but follows anew.
+FOLLOWS = {
+    "gpudirect_rdma": ("gpudirect",),
+    "fabric_nics": ("fabric_gbits_per_s",),
+    "fabric_gbits_per_s_per_nic": ("fabric_gbits_per_s",),
+    "fabric_gbits_per_s": ("fabric_nics", "fabric_gbits_per_s_per_nic"),
+    "scale_up": ("scale_up_gbytes_per_s", "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus"),
+    "scale_up_gbytes_per_s": ("scale_up_pair_gbytes_per_s",),
+    "scale_up_domain_gpus": ("scale_up_domain_guaranteed_gpus",),
+}
+
+
+class TooMuch(Exception):
+    """An estimate that would cost more than is allowed; the message names the cap."""
+
+
+class Unfit(Exception):
+    """Why an offer cannot be estimated, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An offer, the facts that decide its time, and the cluster that they describe."""
+
+    offer: dict[str, Any]
+    fields: Mapping[str, Any]
+    cluster: scoring.Cluster
+
+    @property
+    def spot(self) -> bool:
+        """Whether the provider may take it back."""
+        return bool(self.offer["price_model"] == "spot")
+
+    @property
+    def most_gpus(self) -> int:
+        """That can be had together, as far as is known."""
+        alone = self.offer["multi_node"] == "no" or self.cluster.fabric == "none"
+        most = self.cluster.near_gpus if alone else MOST_GPUS
+        return min(most, self.cluster.max_gpus or most)
+
+    def on(self, gpus: int, job: scoring.Job) -> "Candidate":
+        """So many of its GPUs, in whole nodes.
+
+        Raises
+        ------
+        Unfit
+            Where so many cannot be had.
+        """
+        gpus = scoring.whole_nodes(self.cluster, gpus)
+        if gpus > MOST_GPUS:
+            raise Unfit(f"more than {MOST_GPUS} GPUs")
+        if gpus > self.cluster.near_gpus and self.offer["multi_node"] == "no":
+            raise Unfit("several of it cannot be had on one fabric")
+        return Candidate(self, gpus, _digest(self.fields, gpus, job))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A machine, so many of its GPUs, and the digest of what the time on them rests on."""
+
+    machine: Machine
+    gpus: int
+    digest: str
+
+    @property
+    def offer(self) -> dict[str, Any]:
+        """What is rented."""
+        return self.machine.offer
+
+    @property
+    def cluster(self) -> scoring.Cluster:
+        """What it is built like."""
+        return self.machine.cluster
+
+    @property
+    def nodes(self) -> int:
+        """Instances that are rented."""
+        return -(-self.gpus // self.cluster.gpu_count)
+
+
+def machines(asked: Asked) -> tuple[list[Machine], list[dict[str, Any]]]:
+    """The offers that can be estimated, and those that cannot with the reason."""
+    found, without = [], []
+    for offer in offers.cheapest(asked.query):
+        try:
+            found.append(machine(offer, asked.what_if or {}))
+        except Unfit as reason:
+            without.append(left_out(offer, str(reason)))
+        except scoring.FieldError as problem:
+            without.append(left_out(offer, f"its facts contradict each other: {problem}"))
+    return found, without
+
+
+def machine(offer: dict[str, Any], what_if: Mapping[str, Any]) -> Machine:
+    """An offer with some of its facts supposed to be others.
+
+    Raises
+    ------
+    Unfit
+        Where the model knows too little of it.
+    scoring.FieldError
+        Where its facts contradict each other.
+    """
+    if offer["gpu"] is None:
+        among = ", ".join(offer["gpu_candidates"])
+        raise Unfit("nobody says which GPU it has" + (f": one of {among}" if among else ""))
+    if offer["gpu"] not in modelled_gpus():
+        raise Unfit(f"the cost model has no figures of {offer['gpu']}")
+    if offer["gpu_count"] is None:
+        raise Unfit("nobody says how many GPUs it has")
+    fields = supposing({name: offer[name] for name in PHYSICS}, what_if)
+    name = f"{offer['provider']}/{offer['instance_type']}"
+    return Machine(offer, fields, scoring.Cluster.from_fields(fields, name=name))
+
+
+def supposing(fields: Mapping[str, Any], what_if: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts with some of them supposed to be others."""
+    undone = {name for supposed in what_if for name in FOLLOWS.get(supposed, ())}
+    return dict(fields) | dict.fromkeys(undone) | dict(what_if)
+
+
+def left_out(offer: dict[str, Any], reason: str) -> dict[str, Any]:
+    """An offer that is not ranked, and why."""
+    return {"offer": offer, "reason": reason}
+
+
+def _digest(fields: Mapping[str, Any], gpus: int, job: scoring.Job) -> str:
+    """What the time rests on: the model, the job, the facts, and how many GPUs."""
+    text = repr((scoring.MODEL_VERSION, job, gpus, sorted(fields.items())))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def estimates(asked: Asked, candidates: Iterable[Candidate]) -> dict[str, dict[str, Any]]:
+    """The estimate of each digest: from the table, or computed now and kept there.
+
+    Raises
+    ------
+    TooMuch
+        Over the cap of one request.
+    """
+    wanted = {candidate.digest: candidate for candidate in candidates}
+    known = dict(Estimate.objects.filter(digest__in=wanted).values_list("digest", "result"))
+    missing = [candidate for digest, candidate in wanted.items() if digest not in known]
+    _refuse_too_much(asked, missing)
+    fresh = [_computed(candidate, asked) for candidate in missing]
+    Estimate.objects.bulk_create(fresh, ignore_conflicts=True)
+    return known | {estimate.digest: estimate.result for estimate in fresh}
+
+
+def _refuse_too_much(asked: Asked, missing: Iterable[Candidate]) -> None:
+    work = sum(layouts_considered(asked.job, each.gpus) for each in missing)
+    if work > MOST_WORK:
+        raise TooMuch(
+            f"this asks for {work:,} layouts, and {MOST_WORK:,} are the most of one request: "
+            "narrow the filter or take fewer GPUs."
+        )
+
+
+def _computed(candidate: Candidate, asked: Asked) -> Estimate:
+    try:
+        result = scoring.best(candidate.cluster, asked.job, candidate.gpus).to_json()
+    except scoring.FieldError as problem:  # a figure that the model lacks, of this GPU alone
+        result = {"fits": False, "reasons": [str(problem)]}
+    return Estimate(
+        digest=candidate.digest,
+        workload_id=asked.workload if isinstance(asked.workload, str) else None,
+        gpus=candidate.gpus,
+        model_version=scoring.MODEL_VERSION,
+        result=result,
+        computed_at=timezone.now(),
+    )
