@@ -17,14 +17,12 @@ from typing import cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection
-from django.db.models import Max
 from django.db.models.functions import Now
 
-from catalog import payloads, rulings
+from catalog import exchange, payloads, rulings
 from catalog.ingest import Fenced, finish, publish
 from catalog.judgement import Judgement
 from catalog.models import AliasKind, Lease, RunState, ScrapeRun
-from catalog.models import Rate as RateRow
 from catalog.payloads import Answer
 from scrapers import leases
 from scrapers.fields import Unreadable
@@ -345,10 +343,7 @@ def _sentence(problem: Exception) -> str:
 
 def rates() -> dict[str, Rate]:
     """The newest rate of each currency."""
-    newest = RateRow.objects.values("currency").annotate(newest=Max("day"))
-    days = {row["currency"]: row["newest"] for row in newest}
-    rows: Iterable[RateRow] = RateRow.objects.all()
-    return {r.currency: Rate(r.usd_per_unit, r.day) for r in rows if days[r.currency] == r.day}
+    return {name: Rate(rate.usd_per_unit, rate.day) for name, rate in exchange.newest().items()}
 
 
 def _database_now() -> datetime:
