@@ -102,6 +102,8 @@ def test_a_burst_is_no_speed_and_a_front_end_is_no_fabric():
     joined = known(fabric="infiniband", frontend_gbits_per_s=Decimal(80))
     assert joined["fabric_gbits_per_s"] is None
     assert known(frontend_gbits_per_s=Decimal(80))["fabric_gbits_per_s"] is None
+    alone = known(fabric="ethernet", multi_node="no", frontend_gbits_per_s=Decimal(80))
+    assert alone["fabric_gbits_per_s"] is None
 
 
 def test_who_says_the_sku_says_the_form_factor_and_an_observation_stands_beside_it():
