@@ -285,12 +285,12 @@ def _fabric_product(known: Spec) -> Iterator[Fact]:
 
 def _plain_ethernet(known: Spec) -> Iterator[Fact]:
     """On plain Ethernet an instance has no network of its own to its peers: the front end is what
-    joins them, unless its provider says that it joins none. A rate that its source does not
-    promise stays one that is not promised."""
+    joins them, unless its provider says of this very type that it joins none. A rate that its
+    source does not promise stays one that is not promised."""
     front = known.findings.get("frontend_gbits_per_s")
-    if known["multi_node"] == MultiNode.NO:
-        return
-    if known["fabric"] == FabricKind.ETHERNET and front:
+    joined = known.findings.get("multi_node")
+    alone = joined and joined.value == MultiNode.NO and joined.fact.basis == Basis.DOCUMENTED
+    if known["fabric"] == FabricKind.ETHERNET and front and not alone:
         rule = f"instances on plain Ethernet meet over the front end ({front.fact.source})"
         fact = _derived(known, "fabric_gbits_per_s", front.value, rule)
         yield replace(fact, provisional=front.fact.provisional, note=front.fact.note)
