@@ -5,7 +5,8 @@ table `Estimate` under a digest of the model's version, the job, the facts and t
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,36 @@ class Machine:
         alone = self.offer["multi_node"] == "no" or self.cluster.fabric == "none"
         most = self.cluster.near_gpus if alone else MOST_GPUS
         return min(most, self.cluster.max_gpus or most)
+
+    @property
+    def disputed(self) -> dict[str, list[Any]]:
+        """Facts of which equal sources differ: what the others say; the lower one is in use."""
+        others = {}
+        for name in set(self.offer["disputed"]) & set(self.fields):
+            said = self.offer["evidence"].get(name) or {}
+            peers = [c for c in said.get("claims", ()) if c["basis"] == said["basis"]]
+            values = {c["value"] for c in peers if not c["scope"]} - {None, self.fields[name]}
+            if values and self.fields[name] == self.offer[name]:
+                others[name] = sorted(values, key=str)
+        return others
+
+    @property
+    def open_facts(self) -> dict[str, tuple[Any, ...]]:
+        """Facts that are disputed, or unknown and move an estimate: the values each may have."""
+        unknown = scoring.unknown_facts(self.fields)
+        disputed = {n: (self.fields[n], *others) for n, others in self.disputed.items()}
+        return disputed | dict(unknown)
+
+    def supposing(self, what_if: Mapping[str, Any]) -> "Machine":
+        """The same offer with some of its facts known to be others.
+
+        Raises
+        ------
+        scoring.FieldError
+            Where they contradict the rest.
+        """
+        fields = supposing(self.fields, what_if)
+        return Machine(self.offer, fields, scoring.Cluster.from_fields(fields, self.cluster.name))
 
     def on(self, gpus: int, job: scoring.Job) -> "Candidate":
         """So many of its GPUs, in whole nodes.
@@ -140,6 +171,28 @@ def supposing(fields: Mapping[str, Any], what_if: Mapping[str, Any]) -> dict[str
     return dict(fields) | dict.fromkeys(undone) | dict(what_if)
 
 
+def otherwise(candidate: Candidate, job: scoring.Job) -> list[Candidate]:
+    """The candidate as each disputed fact would have it, one at a time."""
+    found = []
+    for name, values in candidate.machine.disputed.items():
+        for value in values:
+            with suppress(scoring.FieldError, Unfit):
+                found.append(candidate.machine.supposing({name: value}).on(candidate.gpus, job))
+    return found
+
+
+def widened(estimate: dict[str, Any], others: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """An estimate whose interval reaches over what it would be, were disputed facts otherwise."""
+    reach = [each["interval"] for each in (estimate, *others) if each["fits"]]
+    if len(reach) < 2:
+        return estimate
+    low, high = min(each["low"] for each in reach), max(each["high"] for each in reach)
+    return estimate | {
+        "interval": estimate["interval"] | {"low": low, "high": high},
+        "warnings": [*estimate["warnings"], "a fact is disputed: the interval spans both claims"],
+    }
+
+
 def left_out(offer: dict[str, Any], reason: str) -> dict[str, Any]:
     """An offer that is not ranked, and why."""
     return {"offer": offer, "reason": reason}
@@ -166,6 +219,15 @@ def estimates(asked: Asked, candidates: Iterable[Candidate]) -> dict[str, dict[s
     fresh = [_computed(candidate, asked) for candidate in missing]
     Estimate.objects.bulk_create(fresh, ignore_conflicts=True)
     return known | {estimate.digest: estimate.result for estimate in fresh}
+
+
+def timed(asked: Asked, found: Sequence[Candidate]) -> Iterator[tuple[Candidate, dict[str, Any]]]:
+    """Each candidate with its estimate, whose interval spans what is disputed."""
+    others = {each.digest: otherwise(each, asked.job) for each in found if each.offer["disputed"]}
+    times = estimates(asked, [*found, *(other for each in others.values() for other in each)])
+    for candidate in found:
+        disputed = [times[other.digest] for other in others.get(candidate.digest, ())]
+        yield candidate, widened(times[candidate.digest], disputed)
 
 
 def _refuse_too_much(asked: Asked, missing: Iterable[Candidate]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import scoring
-from catalog import candidates, money, wishes
-from catalog.candidates import TooMuch, left_out
+from catalog import doubt, money, wishes
+from catalog.candidates import TooMuch, left_out, machines, timed
 from catalog.filters import OfferQuery
 from catalog.models import CatalogVersion, Workload
 from catalog.questions import MOST, MOST_GPUS, OBJECTIVES, Asked, asked, job_of, sensible
@@ -47,13 +47,11 @@ def answer(body: object) -> dict[str, Any]:
 
 def ranked(question: Asked) -> dict[str, Any]:
     """The answer to a checked question."""
-    machines, without = candidates.machines(question)
-    found, too_few = wishes.counted(question, machines)
+    offered, without = machines(question)
+    found, too_few = wishes.counted(question, offered)
     without += too_few
-    times = candidates.estimates(question, found)
-    results, broken = [], []
-    for candidate in found:
-        estimate = times[candidate.digest]
+    kept, broken = [], []
+    for candidate, estimate in timed(question, found):
         if not estimate["fits"]:
             without.append(left_out(candidate.offer, "; ".join(estimate["reasons"])))
             continue
@@ -62,8 +60,9 @@ def ranked(question: Asked) -> dict[str, Any]:
             broken.append(result)
             without.append(left_out(candidate.offer, reason))
         else:
-            results.append(result)
-    results.sort(key=lambda result: _place(result, question))
+            kept.append((candidate, result))
+    kept.sort(key=lambda pair: _place(pair[1], question))
+    results = [result for _candidate, result in kept]
     version = CatalogVersion.objects.first()
     return {
         "workload": _named(question),
@@ -74,6 +73,7 @@ def ranked(question: Asked) -> dict[str, Any]:
         "model_version": scoring.MODEL_VERSION,
         "validation": scoring.measured_error(question.job.kind),
         "wish": wishes.said(question, results, broken),
+        "doubt": doubt.doubt(question, kept),
         "assumptions": [money.NOT_IN_THE_PRICE],
         "results": [{"rank": place} | result for place, result in enumerate(results, start=1)],
         "left_out": without,

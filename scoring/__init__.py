@@ -53,7 +53,7 @@ from scoring.estimate import best, rank, whole_nodes
 from scoring.fields import FieldError
 from scoring.goodput import Goodput, goodput, reliability
 from scoring.gpus import Gpu, gpu
-from scoring.hardware import Cluster, cluster, cluster_fields, clusters
+from scoring.hardware import Cluster, cluster, cluster_fields, clusters, unknown_facts
 from scoring.layout import Layout
 from scoring.serving import Served, pareto, serve
 from scoring.sizing import Size, fewest_gpus, replica_gpus
@@ -91,6 +91,7 @@ __all__ = [
     "reliability",
     "replica_gpus",
     "serve",
+    "unknown_facts",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",
     "whole_nodes",

@@ -142,6 +142,23 @@ class Facts:
             unknown=tuple(unknown),
         )
 
+    def plausible(self) -> dict[str, tuple[object, object]]:
+        """Of each unknown that moves an estimate, the low and the high of what it may be.
+
+        Under the field's own name, in its unit: what `from_fields` takes if it became known.
+        """
+        count = self.part()[1]
+        cases = [
+            {
+                "fabric": (read := self.fabric_read(case, count, [], []))[0],
+                "fabric_gbits_per_s": read[1] * BITS_PER_BYTE / GIGA,
+                "gpudirect": answer,
+                "scale_up": self.scale_up_read(case, []),
+            }
+            for case, answer in (("low", "no"), ("high", "yes"))
+        ]
+        return {name: (cases[0][name], cases[1][name]) for name in self.unknown}
+
     def part(self) -> tuple[Gpu, int]:
         """The GPU and how many; a fraction of one becomes a smaller GPU, alone."""
         if self.gpu_count >= 1:

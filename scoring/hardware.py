@@ -218,6 +218,17 @@ class Cluster:
         )
 
 
+def unknown_facts(given: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+    """The fields of a cluster that are unknown and move an estimate: each with its low and high.
+
+    Raises
+    ------
+    FieldError
+        As `Cluster.from_fields`.
+    """
+    return Facts.read(given).plausible()
+
+
 def _read_as(facts: Facts, name: str, case: str) -> Cluster:
     """The cluster with every unknown read low, as expected, or high."""
     notes: list[str] = []

@@ -5,7 +5,17 @@ from decimal import Decimal
 
 import pytest
 
-from scoring import Cluster, FieldError, best, cluster, cluster_fields, clusters, gpu, job
+from scoring import (
+    Cluster,
+    FieldError,
+    best,
+    cluster,
+    cluster_fields,
+    clusters,
+    gpu,
+    job,
+    unknown_facts,
+)
 from scoring.algorithms import nic_rate
 from scoring.collectives import collective_time, group
 from scoring.gpus import gpus
@@ -260,3 +270,32 @@ def test_part_of_a_rack_that_a_provider_guarantees_is_the_domain():
     )
     assert rack.domain_gpus == 36
     assert group(rack, 72.0).domains == 2.0
+
+
+def test_each_unknown_that_moves_an_estimate_has_a_low_and_a_high():
+    bare = {"gpu": "h100-sxm5-80gb", "gpu_count": 8}
+    assert unknown_facts(bare) == {
+        "fabric": ("ethernet", "infiniband"),
+        "fabric_gbits_per_s": (25, 3200),
+    }
+    assert unknown_facts(bare | {"fabric": "infiniband"}) == {
+        "fabric_gbits_per_s": (100, 3200),
+        "gpudirect": ("no", "yes"),
+    }
+    assert unknown_facts(H100) == {}
+
+
+@pytest.mark.parametrize("field", ["fabric", "fabric_gbits_per_s", "gpudirect"])
+def test_what_an_unknown_may_be_is_what_the_interval_reaches_over(field):
+    known = {"fabric": "infiniband", "fabric_gbits_per_s": 3200, "gpudirect": "yes"}
+    given = {"gpu": "h100-sxm5-80gb", "gpu_count": 8, **known}
+    del given[field]
+    low, high = unknown_facts(given)[field]
+    assert (
+        Cluster.from_fields(given).pessimistic.bare()
+        == Cluster.from_fields(given | {field: low}).bare()
+    )
+    assert (
+        Cluster.from_fields(given).optimistic.bare()
+        == Cluster.from_fields(given | {field: high}).bare()
+    )
