@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.http import HttpRequest
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
@@ -352,15 +353,19 @@ ESTIMATES: Json = {
 }
 
 
-def finished(result: Json, **_: Any) -> Json:
-    """What holds for every door, and what only the catalog knows: drf-spectacular's last step."""
-    providers = sorted(Provider.objects.values_list("slug", flat=True))
+def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json:
+    """What holds for every door: drf-spectacular's last step.
+
+    Whom one can ask for, only the catalog knows; without a request (`check --deploy`) there may be
+    none, and it is left open.
+    """
+    providers = sorted(Provider.objects.values_list("slug", flat=True)) if request else []
     for path in result["paths"].values():
         for said in path.values():
             for each in said.get("parameters", ()):
                 if each["in"] == "query":
                     each["allowEmptyValue"] = True  # an empty parameter is an absent one
-                if each["name"] == "provider":
+                if each["name"] == "provider" and providers:
                     one = each["schema"].get("items", each["schema"])
                     one["enum"] = providers
     for name, component in result["components"]["schemas"].items():
