@@ -92,7 +92,7 @@ def tabs(path: str, now: State) -> list[Tab]:
         for _title, wanted in PRESETS
     ]
     holding[0] = not filters
-    counted = _counts(CatalogVersion.stamp())
+    counted = tab_counts(CatalogVersion.stamp())
     return [
         Tab(str(title), link(path, wanted), rows, current)
         for (title, wanted), rows, current in zip(PRESETS, counted, holding, strict=True)
@@ -100,7 +100,7 @@ def tabs(path: str, now: State) -> list[Tab]:
 
 
 @lru_cache(maxsize=1)
-def _counts(_stamp: str) -> tuple[int, ...]:
+def tab_counts(_stamp: str) -> tuple[int, ...]:
     """The rows of each preset, the same for everyone until the catalog changes."""
     return tuple(count(parse(reading(wanted))).rows for _title, wanted in PRESETS)
 

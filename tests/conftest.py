@@ -11,3 +11,12 @@ def pytest_configure(config: pytest.Config) -> None:
         plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
         settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
         settings.WHITENOISE_AUTOREFRESH = True  # it looks for no folder of collected files
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered(request: pytest.FixtureRequest) -> None:
+    """Each test has a catalog of its own, whose version may be the number of another's."""
+    if "django_db_setup" in request.fixturenames:
+        from catalog import presets
+
+        presets.tab_counts.cache_clear()
