@@ -20,16 +20,6 @@ from scoring.estimate import layouts_considered
 from scoring.gpus import gpus as modelled_gpus
 
 MOST_WORK = 40_000_000  # candidate layouts × kinds of cluster of one request: about 10 s of a core
-# What follows from a fact: supposing another, it is no longer known but follows anew.
-FOLLOWS = {
-    "gpudirect_rdma": ("gpudirect",),
-    "fabric_nics": ("fabric_gbits_per_s",),
-    "fabric_gbits_per_s_per_nic": ("fabric_gbits_per_s",),
-    "fabric_gbits_per_s": ("fabric_nics", "fabric_gbits_per_s_per_nic"),
-    "scale_up": ("scale_up_gbytes_per_s", "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus"),
-    "scale_up_gbytes_per_s": ("scale_up_pair_gbytes_per_s",),
-    "scale_up_domain_gpus": ("scale_up_domain_guaranteed_gpus",),
-}
 
 
 class TooMuch(Exception):
@@ -87,7 +77,7 @@ class Machine:
         scoring.FieldError
             Where they contradict the rest.
         """
-        fields = supposing(self.fields, what_if)
+        fields = scoring.supposing(self.fields, what_if)
         return Machine(self.offer, fields, scoring.Cluster.from_fields(fields, self.cluster.name))
 
     def on(self, gpus: int, job: scoring.Job) -> "Candidate":
@@ -135,7 +125,7 @@ def machines(asked: Asked) -> tuple[list[Machine], list[dict[str, Any]]]:
     found, without = [], []
     for offer in offers.cheapest(asked.query):
         try:
-            found.append(machine(offer, asked.what_if or {}))
+            found.append(_supposed(machine(offer), asked))
         except Unfit as reason:
             without.append(left_out(offer, str(reason)))
         except scoring.FieldError as problem:
@@ -143,8 +133,8 @@ def machines(asked: Asked) -> tuple[list[Machine], list[dict[str, Any]]]:
     return found, without
 
 
-def machine(offer: dict[str, Any], what_if: Mapping[str, Any]) -> Machine:
-    """An offer with some of its facts supposed to be others.
+def machine(offer: dict[str, Any]) -> Machine:
+    """An offer as a cluster.
 
     Raises
     ------
@@ -160,15 +150,9 @@ def machine(offer: dict[str, Any], what_if: Mapping[str, Any]) -> Machine:
         raise Unfit(f"the cost model has no figures of {offer['gpu']}")
     if offer["gpu_count"] is None:
         raise Unfit("nobody says how many GPUs it has")
-    fields = supposing({name: offer[name] for name in PHYSICS}, what_if)
+    fields = {name: offer[name] for name in PHYSICS}
     name = f"{offer['provider']}/{offer['instance_type']}"
     return Machine(offer, fields, scoring.Cluster.from_fields(fields, name=name))
-
-
-def supposing(fields: Mapping[str, Any], what_if: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts with some of them supposed to be others."""
-    undone = {name for supposed in what_if for name in FOLLOWS.get(supposed, ())}
-    return dict(fields) | dict.fromkeys(undone) | dict(what_if)
 
 
 def otherwise(candidate: Candidate, job: scoring.Job) -> list[Candidate]:
@@ -191,6 +175,18 @@ def widened(estimate: dict[str, Any], others: Iterable[dict[str, Any]]) -> dict[
         "interval": estimate["interval"] | {"low": low, "high": high},
         "warnings": [*estimate["warnings"], "a fact is disputed: the interval spans both claims"],
     }
+
+
+def _supposed(as_sold: Machine, asked: Asked) -> Machine:
+    """With the facts that the question supposes; as sold where its scenario makes no sense."""
+    what_if = asked.what_if
+    if not isinstance(what_if, str):
+        return as_sold.supposing(what_if) if what_if else as_sold
+    gpus = asked.gpus or (asked.nodes or 1) * as_sold.cluster.gpu_count
+    changes = scoring.scenarios(as_sold.cluster, gpus).get(what_if)
+    with suppress(scoring.FieldError):  # a domain that this node does not divide
+        return as_sold.supposing(changes) if changes else as_sold
+    return as_sold
 
 
 def left_out(offer: dict[str, Any], reason: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import scoring
 from catalog import doubt, money, wishes
+from catalog.alternatives import alternatives
 from catalog.candidates import TooMuch, left_out, machines, timed
 from catalog.filters import OfferQuery
 from catalog.models import CatalogVersion, Workload
@@ -63,6 +64,9 @@ def ranked(question: Asked) -> dict[str, Any]:
             kept.append((candidate, result))
     kept.sort(key=lambda pair: _place(pair[1], question))
     results = [result for _candidate, result in kept]
+    if question.scenarios:
+        for result, others in zip(results, alternatives(question, kept), strict=False):
+            result["what_if"] = others
     version = CatalogVersion.objects.first()
     return {
         "workload": _named(question),

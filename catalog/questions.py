@@ -25,7 +25,7 @@ PHYSICS = (
 SUPPOSABLE = (*PHYSICS[2:], "site_gpus", "site_link_gbits_per_s", "site_round_trip_ms")
 KEYS = (
     "workload", "gpus", "nodes", "filter", "objective", "what_if", "hours", "tokens", "steps",
-    "deadline_hours", "budget_usd", "reliability",
+    "deadline_hours", "budget_usd", "reliability", "scenarios",
 )  # fmt: skip
 MOST_GPUS = 131_072
 MOST = {"hours": 100_000.0, "deadline_hours": 100_000.0, "budget_usd": 1e12, "tokens": 1e18,
@@ -45,7 +45,8 @@ class Asked:
     gpus: int | None = None
     nodes: int | None = None
     objective: str = OBJECTIVES[0]
-    what_if: Mapping[str, Any] | None = None
+    what_if: Mapping[str, Any] | str | None = None  # facts supposed to be so, or a scenario's name
+    scenarios: bool = False  # whether every scenario of the first clusters is wanted
     hours: float | None = None  # that the job is rented for
     tokens: float | None = None  # to be trained on or written
     steps: float | None = None  # to be done
@@ -89,10 +90,16 @@ def asked(body: object) -> Asked:
     if body.get("objective", OBJECTIVES[0]) not in OBJECTIVES:
         wrong["objective"] = [f"must be one of: {', '.join(OBJECTIVES)}."]
     what_if = body.get("what_if", {})
-    if not isinstance(what_if, dict) or set(what_if) - set(SUPPOSABLE):
-        wrong["what_if"] = [f"must be an object of: {', '.join(SUPPOSABLE)}."]
+    if isinstance(what_if, str):
+        if what_if not in scoring.SCENARIOS:
+            wrong["what_if"] = [f"must be one of: {', '.join(scoring.SCENARIOS)}."]
+    elif not isinstance(what_if, dict) or set(what_if) - set(SUPPOSABLE):
+        names = ", ".join(scoring.SCENARIOS)
+        wrong["what_if"] = [f"must be an object of: {', '.join(SUPPOSABLE)}; or one of: {names}."]
     elif problem := _impossible(what_if):
         wrong[f"what_if.{problem.field}"] = [without_field(problem)]
+    if not isinstance(body.get("scenarios", False), bool):
+        wrong["scenarios"] = ["must be true or false."]
     workload, given = _amount_apart(body.get("workload"), body, wrong)
     limits = {name: _above_zero(given, name, most, wrong) for name, most in MOST.items()}
     gpus, nodes = (_whole(body, name, wrong) for name in ("gpus", "nodes"))
@@ -107,6 +114,7 @@ def asked(body: object) -> Asked:
         nodes=nodes,
         objective=body.get("objective", OBJECTIVES[0]),
         what_if=what_if,
+        scenarios=body.get("scenarios") is True,
         reliability=_reliability(body.get("reliability", {})),
         **limits,
     )

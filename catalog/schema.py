@@ -321,7 +321,8 @@ ESTIMATE_REQUEST: Json = {
             for name in ("hours", "tokens", "steps", "deadline_hours", "budget_usd")
         },
         "reliability": {"type": "object"},
-        "what_if": {"type": "object"},
+        "what_if": {"oneOf": [{"type": "string"}, {"type": "object"}]},
+        "scenarios": {"type": "boolean"},
     },
 }
 ESTIMATES: Json = {

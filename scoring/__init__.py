@@ -30,6 +30,7 @@ Read it in this order; each module uses only those above it.
     custom        codes of flop, bytes and messages
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
+    what_if       other networks, and what the better one is worth
     sizing        the fewest GPUs that are fast enough
     machines      the machine that a measured row names
     measured_runs  the words of a measured training run
@@ -58,11 +59,14 @@ from scoring.layout import Layout
 from scoring.serving import Served, pareto, serve
 from scoring.sizing import Size, fewest_gpus, replica_gpus
 from scoring.transformers import Transformer
+from scoring.what_if import SCENARIOS, Changed, changed, scenarios, supposing
 from scoring.workload import Job, job, job_fields, jobs
 
 __all__ = [
     "GOODPUT",
     "MODEL_VERSION",
+    "SCENARIOS",
+    "Changed",
     "Cluster",
     "DoesNotFit",
     "Estimate",
@@ -76,6 +80,7 @@ __all__ = [
     "Size",
     "Transformer",
     "best",
+    "changed",
     "cluster",
     "cluster_fields",
     "clusters",
@@ -90,7 +95,9 @@ __all__ = [
     "rank",
     "reliability",
     "replica_gpus",
+    "scenarios",
     "serve",
+    "supposing",
     "unknown_facts",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",
