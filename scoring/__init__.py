@@ -28,6 +28,7 @@ Read it in this order; each module uses only those above it.
     decode        the time of an output token; serving layouts
     serving       continuous batching: first token, throughput, Pareto curve, two pools
     custom        codes of flop, bytes and messages
+    crossing      what leaves an island of GPUs in a step
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
     what_if       other networks, and what the better one is worth
@@ -49,6 +50,7 @@ ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 # `estimate` and `search` are modules here; their functions are imported from scoring.estimate.
 from scoring.accuracy import measured_error
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
+from scoring.collectives import expected_bus
 from scoring.constants import GOODPUT, MODEL_VERSION, Reliability
 from scoring.estimate import best, rank, whole_nodes
 from scoring.fields import FieldError
@@ -84,6 +86,7 @@ __all__ = [
     "cluster",
     "cluster_fields",
     "clusters",
+    "expected_bus",
     "fewest_gpus",
     "goodput",
     "gpu",

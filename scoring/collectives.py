@@ -4,6 +4,7 @@ The time is the minimum over the algorithms that are legal (`algorithms`; NCCL t
 way), and where the same kind of link was measured it is drawn to the measured curve (`curves`).
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -30,12 +31,25 @@ __all__ = [
     "bus_factor",
     "collective_time",
     "domain_rate",
+    "expected_bus",
     "fastest_algorithm",
     "forget_times",
     "group",
     "legal_times",
     "two_level_all_to_all",
 ]
+
+
+def expected_bus(
+    cluster: Cluster, ranks: int, sizes: Sequence[int], kind: str = "all_reduce"
+) -> list[tuple[int, float]]:
+    """The bus bandwidth that nccl-tests should print, for each buffer size. [B], [B/s]"""
+    g = group(cluster, float(ranks))
+    times = [float(collective_time(cluster, kind, float(size), g)) for size in sizes]
+    return [
+        (size, bus_bytes_per_s(kind, size, ranks, time))
+        for size, time in zip(sizes, times, strict=True)
+    ]
 
 
 def collective_time(cluster: Cluster, kind: str, size: Value, g: Group) -> Value:

@@ -17,6 +17,7 @@ import numpy as np
 from scoring.answers import DoesNotFit, Estimate, residuals
 from scoring.collectives import bus_bytes_per_s, fastest_algorithm
 from scoring.constants import INTERVAL
+from scoring.crossing import crossing_bytes
 from scoring.custom import custom_bytes_per_gpu, custom_step
 from scoring.decode import (
     decode_candidates,
@@ -321,7 +322,9 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
         limited_by=LIMITS[max(time, key=lambda name: time[name])],
         low_s=low,
         high_s=high,
-        collectives=tuple(_collective(cluster, t) for t in traffic if float(t.group.ranks) > 1),
+        collectives=tuple(
+            _collective(cluster, job, layout, t) for t in traffic if float(t.group.ranks) > 1
+        ),
         assumptions=assumptions,
         warnings=tuple(warnings),
         tpot_ms=seconds * 1e3 if job.kind == "decode" else None,
@@ -349,8 +352,11 @@ def _model_flop_per_s(job: Job, layout: Layout, seconds: float) -> float:
     return job.model_flop / seconds
 
 
-def _collective(cluster: Cluster, t: Traffic) -> dict[str, Any]:
-    """One kind of message under its public names; time and bytes of one call. [s], [B]"""
+def _collective(cluster: Cluster, job: Job, layout: Layout, t: Traffic) -> dict[str, Any]:
+    """One kind of message under its public names; time and bytes of one call. [s], [B]
+
+    `crossing_bytes` are the least that a GPU sends over the fabric for all calls of a step.
+    """
     size, ranks, time = float(t.size), int(t.group.ranks), float(t.time)
     return {
         "purpose": t.purpose,
@@ -361,6 +367,7 @@ def _collective(cluster: Cluster, t: Traffic) -> dict[str, Any]:
         "time_s": time,
         "bus_gbytes_per_s": bus_bytes_per_s(t.kind, size, ranks, time) / GIGA,
         "exposed_s": float(t.exposed),
+        "crossing_bytes": crossing_bytes(job, layout, t),
     }
 
 

@@ -15,6 +15,7 @@ from scoring.collectives import (
     bus_bytes_per_s,
     bus_factor,
     collective_time,
+    expected_bus,
     fastest_algorithm,
     group,
     legal_times,
@@ -334,3 +335,10 @@ def test_bus_and_algorithm_bandwidth_and_time_say_the_same():
     )
     assert bus == pytest.approx(1.75 * algorithm)
     assert algorithm == pytest.approx(1e9 / (time * 1e-6) / 1e9)
+
+
+def test_what_nccl_tests_should_print_rises_with_the_size_to_what_was_measured():
+    found = expected_bus(cluster("dgx-h100-ndr"), 8, (1_048_576, 134_217_728, 8_589_934_592))
+    rates = [rate / 1e9 for _size, rate in found]
+    assert rates == sorted(rates)
+    assert 450 < rates[-1] < 490  # stas00 network/README: 473 to 482 GB/s from 4 GB on
