@@ -17,11 +17,11 @@ from decimal import Decimal
 from django.db import connection, transaction
 
 from bench.ingest_rows import begin
-from catalog.ingest import publish
+from catalog.ingest import publish_ready
 from catalog.models import Provider
 from catalog.records import OfferRecord
 from catalog.staging import stage
-from scrapers.reading import Task, read
+from scrapers.reading import Task, normalised, read
 
 MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 URL = "https://prices.azure.com/api/retail/prices"
@@ -67,7 +67,7 @@ def arrow(body: bytes, at: datetime) -> dict[str, float]:
     parsed = time.perf_counter()
     run = begin("azure")
     run.collected_at = at
-    publish(run, found, run.epoch)
+    publish_ready(run, found, run.epoch)
     if run.state not in ("published", "unchanged"):
         raise SystemExit(run.reason)
     ended = time.perf_counter()
@@ -135,7 +135,7 @@ def table(rows: int) -> None:
     arrow(payload(20 * len(SIZES), Decimal(0)), MONDAY - timedelta(days=1))  # types, warm caches
     _empty()
     steps = [arrow(body, at) for body, at in lists]
-    records = [read(Task("azure", [(URL, body, at)], {}, None)).offers for body, at in lists]
+    records = [normalised(Task("azure", [(URL, body, at)], {}, None)).offers for body, at in lists]
     baselines: dict[str, Callable[[list[OfferRecord]], float]] = {
         "COPY + upsert": bare,
         "COPY + upsert, and periods": lambda offers: bare(offers, CLOSE, OPEN),

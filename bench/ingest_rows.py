@@ -11,8 +11,10 @@ from django.db import connection, transaction
 
 from catalog.ingest import publish
 from catalog.models import InstanceType, Lease, Offer, Price, Provider, ScrapeRun
-from catalog.offer_rows import add_places, stage_offers, write_offers
+from catalog.offer_rows import add_places, write_offers
 from catalog.records import Basis, Fact, Normalised, OfferRecord, PriceModel
+from catalog.sieve import incoming
+from catalog.staging import INCOMING, copy_text, stage_text
 
 MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 REGIONS = 10
@@ -73,7 +75,7 @@ def alone(records: list[OfferRecord]) -> None:
     """Offers and prices, without facts, gates and run."""
     run = begin()
     with transaction.atomic(), connection.cursor() as cursor:
-        stage_offers(cursor, records)
+        stage_text(cursor, "incoming", INCOMING, copy_text(incoming(records)))
         add_places(cursor)
         write_offers(cursor, "acme", run.pk, records[0].collected_at)
 

@@ -16,10 +16,9 @@ from typing import TypeVar
 from catalog import facts
 from catalog.consistency import contradictions
 from catalog.facts import DATA, BadFact
-from catalog.ledger import spec
+from catalog.ledger import spec, unfit
 from catalog.records import NO_PRICE_FOUND, Fact, OfferRecord, PriceModel
 from catalog.sieve import refusal
-from catalog.statements import unfit
 
 COLUMNS = {
     "providers.csv": ("slug", "title", "homepage", "country", "also_known_as", "source"),

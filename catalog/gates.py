@@ -7,9 +7,9 @@ good price stands, with its age. Rows that are wrong in themselves never come he
 `scrapers.normalise` and `scrapers.list_gates`.
 """
 
-# ruff: noqa: S608 -- only a condition of our own is written into SQL
+# ruff: noqa: S608 -- only names and conditions of our own are written into SQL
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -125,7 +125,6 @@ class Jump:
 def take_jumps(
     cursor: CursorWrapper,
     lister: str,
-    offers: Sequence[OfferRecord],
     accepted: Container[str],
     *,
     replay: bool,
@@ -134,8 +133,6 @@ def take_jumps(
 
     Parameters
     ----------
-    offers
-        In the order of `incoming`.
     accepted
         Keys of prices that a person let through.
     replay
@@ -143,18 +140,27 @@ def take_jumps(
     """
     limits = {"jump": JUMP, "spot": SPOT_JUMP, "same": SAME_PERCENT}
     cursor.execute(_JUMPS, limits | {"lister": lister, "replay": replay})
-    jumps = {
-        n: Jump(offer_id, offers[n], _doubted(offers[n], amount, currency, seen))
-        for n, offer_id, amount, currency, seen in cursor.fetchall()
-        if price_key(offers[n]) not in accepted
-    }
+    jumps = {}
+    for n, offer_id, amount, currency, seen, *values in cursor.fetchall():
+        record = OfferRecord(**dict(zip(_RECORD, values, strict=True)))
+        if price_key(record) not in accepted:
+            jumps[n] = Jump(offer_id, record, _doubted(record, amount, currency, seen))
     cursor.execute("delete from incoming where n = any(%s)", [list(jumps)])
     return list(jumps.values())
 
 
-_JUMPS = """
-select b.n, b.offer_id, b.last_amount, b.last_currency, b.last_seen
-from beside b
+# What is asked of an offer whose price jumps, and where `incoming` has it.
+_RECORD = {
+    "provider": "i.provider", "via": "nullif(i.via, '')", "instance_type": "i.name",
+    "region": "nullif(i.region, '')", "tier": "nullif(i.tier, '')", "price_model": "i.price_model",
+    "collected_at": "i.collected_at", "source_url": "i.source_url",
+    "native_amount": "i.native_amount", "native_currency": "i.native_currency", "where": "i.place",
+}  # fmt: skip
+
+
+_JUMPS = f"""
+select b.n, b.offer_id, b.last_amount, b.last_currency, b.last_seen, {", ".join(_RECORD.values())}
+from beside b join incoming i on i.n = b.n
 where b.native_amount is not null and b.last_amount is not null
   and b.last_seen <= b.collected_at and not (%(replay)s and b.last_seen = b.collected_at)
   and (b.native_currency <> b.last_currency

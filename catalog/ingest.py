@@ -26,10 +26,10 @@ from catalog.models import (
     RunState,
     ScrapeRun,
 )
-from catalog.offer_rows import Counts, add_places, adopt, reprice_types, stage_offers, write_offers
+from catalog.offer_rows import Counts, add_places, adopt, reprice_types, write_offers
 from catalog.records import Fact, Normalised, OfferRecord, Rejected
-from catalog.sieve import Sieved, sieve
-from catalog.staging import CursorWrapper
+from catalog.sieve import Ready, incoming, ready
+from catalog.staging import INCOMING, CursorWrapper, copy_text, stage_text
 from catalog.statements import accept_facts, everything_said, gpu_rows, respec
 
 
@@ -40,13 +40,20 @@ class Fenced(Exception):
 def publish(
     run: ScrapeRun, normalised: Normalised, epoch: int, *, approved: bool = False
 ) -> ScrapeRun:
+    """`publish_ready`, of a list that no one has made ready."""
+    return publish_ready(run, ready(normalised), epoch, approved=approved)
+
+
+def publish_ready(
+    run: ScrapeRun, listed: Ready, epoch: int, *, approved: bool = False
+) -> ScrapeRun:
     """Publish one list, or say in the run's state and reason why not. All in one transaction.
 
     Parameters
     ----------
     run
         In state `running`, its payloads kept.
-    normalised
+    listed
         What its payloads came to; its rows in are accounted for one by one.
     epoch
         The fencing number of the lease under which the run works.
@@ -58,25 +65,23 @@ def publish(
     Fenced
         The lease has gone to another; nothing is written.
     """
-    sieved = sieve(normalised)
     with transaction.atomic(), connection.cursor() as cursor:
         _own(cursor, run, epoch, RunState.HELD if approved else RunState.RUNNING)
         _lock_catalog(cursor)
-        offers = stage_offers(cursor, sieved.offers)
+        stage_text(cursor, "incoming", INCOMING, listed.offers)
         scope = _scope(cursor, run)
-        whole = not normalised.partial
+        whole = not listed.partial
         gates.compare(cursor, run.provider_id, scope, whole=whole)
-        rows = normalised.rows
-        state, reason = _verdict(cursor, run, scope, rows, approved=approved, whole=whole)
+        state, reason = _verdict(cursor, run, scope, listed.rows, approved=approved, whole=whole)
         jumps: list[gates.Jump] = []
         if state is RunState.PUBLISHED and not approved:
             let_through = rulings.accepted(run.provider_id)
             replay = run.replay_of_id is not None
-            jumps = gates.take_jumps(cursor, run.provider_id, offers, let_through, replay=replay)
-        _account(run, normalised, sieved, jumps)
+            jumps = gates.take_jumps(cursor, run.provider_id, let_through, replay=replay)
+        _account(run, listed, jumps)
         if state is RunState.PUBLISHED:
-            state = _write(cursor, run, sieved, jumps, scope, whole=whole)
-            reason = "" if whole else f"Nothing was ended: {normalised.partial}."
+            state = _write(cursor, run, listed, jumps, scope, whole=whole)
+            reason = "" if whole else f"Nothing was ended: {listed.partial}."
         finish(run, state, reason)
     return run
 
@@ -100,17 +105,15 @@ def _lock_catalog(cursor: CursorWrapper) -> None:
     cursor.execute("select version from catalog_catalogversion where id = 1 for update")
 
 
-def _account(
-    run: ScrapeRun, normalised: Normalised, sieved: Sieved, jumps: Sequence[gates.Jump]
-) -> None:
+def _account(run: ScrapeRun, listed: Ready, jumps: Sequence[gates.Jump]) -> None:
     """Each row that came is accepted, quarantined with its reason, or ignored by name."""
-    run.accepted = len(sieved.offers) - len(jumps)
-    run.quarantined = len(sieved.rejected) + len(jumps)
-    run.ignored = normalised.ignored.total()
+    run.accepted = listed.accepted - len(jumps)
+    run.quarantined = len(listed.rejected) + len(jumps)
+    run.ignored = listed.ignored.total()
     run.rows_in = run.accepted + run.quarantined + run.ignored
     run.quarantine.all().delete()  # of the time when it was held
     documents = list(run.documents.values_list("payload_id", "url"))
-    rows = [_quarantined(run, row, _payload_of(row.where, documents)) for row in sieved.rejected]
+    rows = [_quarantined(run, row, _payload_of(row.where, documents)) for row in listed.rejected]
     rows += _jumped(run, jumps, documents)
     QuarantinedRow.objects.bulk_create(rows)
 
@@ -209,17 +212,16 @@ def _time(run: ScrapeRun) -> datetime:
 def _write(
     cursor: CursorWrapper,
     run: ScrapeRun,
-    sieved: Sieved,
+    listed: Ready,
     jumps: Sequence[gates.Jump],
     scope: list[str] | None,
     *,
     whole: bool,
 ) -> RunState:
-    shared = {id(offer.facts): offer.facts for offer in sieved.offers}  # by the offers of a type
-    said = [fact for facts in shared.values() for fact in facts]
-    respecified = _learn(cursor, {run.provider_id: said}, run.pk, whole=whole and not run.part)
+    said = {run.provider_id: listed.facts}
+    respecified = _learn(cursor, said, run.pk, whole=whole and not run.part)
     kept = [jump.record.identity for jump in jumps]
-    kept += [identity for row in sieved.rejected for identity in row.identities]
+    kept += [identity for row in listed.rejected for identity in row.identities]
     at = _time(run)
     counts = write_offers(cursor, run.provider_id, run.pk, at, scope, whole=whole, kept=kept)
     reprice_types(cursor, respecified)
@@ -304,7 +306,7 @@ def publish_bundle(cursor: CursorWrapper, bundle: Bundle) -> Counts:
     """Publish the bundled list, inside the caller's transaction. A newer live price stands."""
     _lock_catalog(cursor)
     write_gpus()
-    stage_offers(cursor, bundle.offers)
+    stage_text(cursor, "incoming", INCOMING, copy_text(incoming(bundle.offers)))
     respecified = _learn(cursor, bundle.facts, None)
     counts = write_offers(cursor, None, None, bundle.at)
     reprice_types(cursor, respecified)

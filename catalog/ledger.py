@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from catalog.facts import ATTRIBUTES, Finding, gpus, speaking
+from catalog.facts import ATTRIBUTES, BadFact, Finding, gpus, speaking
 from catalog.records import (
     NVLINK,
     OFFER_KEYS,
@@ -143,6 +143,35 @@ def plain(amount: Decimal) -> str:
     """A decimal as people write it: no exponent, no trailing zeros."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def text_of(value: Value) -> str | None:
+    """A value as the ledger keeps it; `ATTRIBUTES[name].read` turns it back."""
+    if value is None or isinstance(value, str):
+        return None if value is None else str(value)
+    if isinstance(value, int | float | Decimal):
+        return plain(Decimal(str(value)))
+    raise BadFact(f"{value!r} cannot be kept as one value")
+
+
+def unfit(fact: Fact) -> str | None:
+    """Why a fact cannot be kept, or None."""
+    attribute = ATTRIBUTES.get(fact.attribute)
+    if attribute is None:
+        return f"{fact.attribute} is not an attribute"
+    try:
+        text = text_of(fact.value)
+        if text is not None:
+            attribute.read(text)
+    except BadFact as problem:
+        return f"{fact.attribute} {problem}"
+    if fact.attribute == "gpu" and text is not None and text not in gpus():
+        return f"the GPU {text!r} is not in gpus.csv"
+    if not fact.source or max(len(fact.source), len(fact.note)) > 1000 or len(fact.scope) > 200:
+        return f"{fact.attribute}: its source is missing or its words are too long"
+    if "\x00" in f"{fact.subject}{text}{fact.source}{fact.scope}{fact.note}":
+        return f"{fact.attribute}: it is no text"
+    return None
 
 
 def _per_gpu(usd_per_hour: Decimal | None, gpu_count: Value) -> Decimal | None:

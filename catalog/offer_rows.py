@@ -6,47 +6,19 @@ Every statement writes only rows that differ, in key order. An offer newer than 
 
 # ruff: noqa: S608 -- only names of our own are written into SQL; every value is a parameter
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from catalog.freshness import LIMITS
-from catalog.records import Identity, OfferRecord, PriceModel
-from catalog.staging import IN_SCOPE, CursorWrapper, stage
+from catalog.records import Identity, PriceModel
+from catalog.staging import IDENTITY, IN_SCOPE, CursorWrapper, stage
 from catalog.statements import add_types
 
 # So many new rows that the planner must know of them before the next list: it would else believe
 # the tables empty until the next autovacuum, and join them row by row (measured: 36 s, not 1).
 MANY = 1000
-
-INCOMING = {
-    "n": "integer",
-    "provider": "text",
-    "via": "text",
-    "name": "text",
-    "region": "text",
-    "tier": "text",
-    "price_model": "text",
-    "country": "text",
-    "available": "boolean",
-    "native_amount": "numeric(20, 8)",
-    "native_currency": "text",
-    "usd_per_hour": "numeric(18, 8)",
-    "usd_rate": "numeric(20, 10)",
-    "usd_rate_date": "date",
-    "price_note": "text",
-    "price_includes": "text",
-    "minimum_hours": "double precision",
-    "collected_at": "timestamptz",
-    "source_url": "text",
-    "warnings": "text[]",
-    "gpu_candidates": "text[]",
-}
-
-IDENTITY = {name: INCOMING[name] for name in (
-    "provider", "via", "name", "region", "tier", "price_model",
-)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +30,6 @@ class Counts:
     ended: int = 0
     unchanged: int = 0
     written: int = 0  # rows of offers and prices that were touched at all
-
-
-def stage_offers(cursor: CursorWrapper, offers: Iterable[OfferRecord]) -> list[OfferRecord]:
-    """The offers in `incoming`, unknown parts of their identity as empty text, in key order.
-
-    Answers them in that order: `n` of `incoming` is their place in it.
-    """
-    ordered = sorted(offers, key=lambda o: tuple(part or "" for part in o.identity))
-    stage(cursor, "incoming", INCOMING, _rows(ordered))
-    return ordered
-
-
-def _rows(offers: Iterable[OfferRecord]) -> Iterator[tuple[object, ...]]:
-    for n, o in enumerate(offers):
-        yield (
-            n, o.provider, o.via or "", o.instance_type, o.region or "", o.tier or "",
-            o.price_model.value, o.country, o.available, o.native_amount, o.native_currency,
-            o.usd_per_hour, o.usd_rate, o.usd_rate_date, o.price_note, o.price_includes,
-            o.minimum_hours, o.collected_at, o.source_url,
-            [warning[:400] for warning in o.warnings],
-            [name[:64] for name in o.gpu_candidates],
-        )  # fmt: skip
 
 
 def add_places(cursor: CursorWrapper) -> None:

@@ -1,16 +1,20 @@
 """The last door before the tables, the same for every list: what they can take, and why not.
 
 Cleaning (`scrapers.normalise`) has refused what is wrong for its provider; this refuses what a
-column would, row by row, so that one row never spoils a list.
+column would, row by row, so that one row never spoils a list. What passes is written as the text
+that COPY reads, in the parser's process: no row is made again beside the database. Pure.
 """
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 
-from catalog.records import Gate, Normalised, OfferRecord, Rejected
-from catalog.statements import unfit
+from catalog.ledger import unfit
+from catalog.records import Fact, Gate, Normalised, OfferRecord, Rejected
+from catalog.staging import copy_text
 
 _LONGEST = {
     "provider": 64, "instance_type": 200, "via": 64, "region": 120, "tier": 120, "price_note": 400,
@@ -27,6 +31,58 @@ class Sieved:
 
     offers: list[OfferRecord] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A list as the tables take it, each row of it accounted for.
+
+    `offers` is the text of `staging.INCOMING`, in blocks; `facts` are what they say of their types,
+    once for the offers that share them; `newest` is when the latest row was read.
+    """
+
+    offers: list[bytes]
+    accepted: int
+    facts: list[Fact]
+    rejected: list[Rejected]
+    ignored: Counter[str]
+    partial: str
+    newest: datetime | None
+
+    @property
+    def rows(self) -> int:
+        """All that was read: nothing is dropped in silence."""
+        return self.accepted + len(self.rejected) + self.ignored.total()
+
+
+def ready(normalised: Normalised) -> Ready:
+    """Sieve a list and write down what passes."""
+    sieved = sieve(normalised)
+    shared = {id(offer.facts): offer.facts for offer in sieved.offers}  # by the offers of a type
+    return Ready(
+        offers=list(copy_text(incoming(sieved.offers))),
+        accepted=len(sieved.offers),
+        facts=[fact for facts in shared.values() for fact in facts],
+        rejected=sieved.rejected,
+        ignored=normalised.ignored,
+        partial=normalised.partial,
+        newest=max((offer.collected_at for offer in normalised.offers), default=None),
+    )
+
+
+def incoming(offers: Iterable[OfferRecord]) -> Iterator[tuple[object, ...]]:
+    """The rows of `staging.INCOMING`, in key order."""
+    ordered = sorted(offers, key=lambda o: [part or "" for part in o.identity])
+    for n, o in enumerate(ordered):
+        yield (
+            n, o.provider, o.via or "", o.instance_type, o.region or "", o.tier or "",
+            o.price_model, o.country, o.available, o.native_amount, o.native_currency,
+            o.usd_per_hour, o.usd_rate, o.usd_rate_date, o.price_note, o.price_includes,
+            o.minimum_hours, o.collected_at, o.source_url,
+            tuple(warning[:400] for warning in o.warnings),
+            tuple(name[:64] for name in o.gpu_candidates),
+            o.where,
+        )  # fmt: skip
 
 
 def sieve(normalised: Normalised) -> Sieved:

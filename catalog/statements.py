@@ -18,10 +18,10 @@ from uuid import UUID
 
 from django.db import connection
 
-from catalog.facts import ATTRIBUTES, BadFact, Finding, gpus
-from catalog.ledger import Spec, plain, spec
+from catalog.facts import ATTRIBUTES, Finding, gpus
+from catalog.ledger import Spec, spec, text_of
 from catalog.models import InstanceType
-from catalog.records import Basis, Fact, Value
+from catalog.records import Basis, Fact
 from catalog.staging import CursorWrapper, stage
 
 INTERCONNECT = [a.name for a in ATTRIBUTES.values() if a.group in ("inside", "between")]
@@ -37,35 +37,6 @@ FACT = {
     "provisional": "boolean",
     "note": "text",
 }
-
-
-def text_of(value: Value) -> str | None:
-    """A value as the ledger keeps it; `ATTRIBUTES[name].read` turns it back."""
-    if value is None or isinstance(value, str):
-        return None if value is None else str(value)
-    if isinstance(value, int | float | Decimal):
-        return plain(Decimal(str(value)))
-    raise BadFact(f"{value!r} cannot be kept as one value")
-
-
-def unfit(fact: Fact) -> str | None:
-    """Why a fact cannot be kept, or None."""
-    attribute = ATTRIBUTES.get(fact.attribute)
-    if attribute is None:
-        return f"{fact.attribute} is not an attribute"
-    try:
-        text = text_of(fact.value)
-        if text is not None:
-            attribute.read(text)
-    except BadFact as problem:
-        return f"{fact.attribute} {problem}"
-    if fact.attribute == "gpu" and text is not None and text not in gpus():
-        return f"the GPU {text!r} is not in gpus.csv"
-    if not fact.source or max(len(fact.source), len(fact.note)) > 1000 or len(fact.scope) > 200:
-        return f"{fact.attribute}: its source is missing or its words are too long"
-    if "\x00" in f"{fact.subject}{text}{fact.source}{fact.scope}{fact.note}":
-        return f"{fact.attribute}: it is no text"
-    return None
 
 
 def accept_facts(

@@ -19,6 +19,7 @@ from pathlib import Path
 from catalog.judgement import NOTHING as NOTHING_SAID
 from catalog.judgement import Judgement
 from catalog.records import Normalised, Rejected
+from catalog.sieve import Ready, ready
 from scrapers.bundle import unpack
 from scrapers.fields import Unreadable
 from scrapers.listing import Document
@@ -58,8 +59,8 @@ def is_nothing(bodies: Iterable[bytes]) -> bool:
     return all(body.strip() in NOTHING for body in bodies)
 
 
-def read(task: Task) -> Normalised:
-    """What the documents come to.
+def read(task: Task) -> Ready:
+    """What the documents come to, as the tables take it.
 
     Raises
     ------
@@ -69,14 +70,14 @@ def read(task: Task) -> Normalised:
         In one sentence, why.
     """
     if is_nothing(body for _, body, _ in task.answers):
-        return Normalised()  # an empty list, for the gates to judge
+        return ready(Normalised())  # an empty list, for the gates to judge
     result = ask_child(task)
     if isinstance(result, str):
         raise Unreadable(result)
     return result
 
 
-def ask_child(task: Task) -> Normalised | str:
+def ask_child(task: Task) -> Ready | str:
     """`answer(task)`, from a process that may die of it."""
     try:
         child = subprocess.run(
@@ -91,11 +92,7 @@ def ask_child(task: Task) -> Normalised | str:
         raise ParserDied(f"The parser took longer than {SECONDS:.0f} s.") from None
     if child.returncode:
         raise ParserDied(_last_words(child.returncode))
-    gc.disable()  # none of what is made now is garbage: looking for some takes as long again
-    try:
-        result: Normalised | str = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
-    finally:
-        gc.enable()
+    result: Ready | str = pickle.loads(child.stdout)  # noqa: S301 -- our own child's
     return result
 
 
@@ -105,20 +102,30 @@ def _last_words(code: int) -> str:
     return f"The parser failed with code {code}: its memory, or a fault of ours; the log says."
 
 
-def answer(task: Task) -> Normalised | str:
-    """What the child answers: the offers, or why there are none."""
-    documents: Sequence[Document] = [Document(*answer) for answer in task.answers]
-    rates, at = dict(task.rates), task.collected_at
+def answer(task: Task) -> Ready | str:
+    """What the child answers: the list, or why there is none."""
     try:
-        if task.from_file:
-            bundle = unpack(documents[0])
-            documents, at = bundle.documents, bundle.collected_at or at
-            rates |= bundle.rates
-        provider = provider_module(task.slug).PROVIDER
-        found = offers(provider, documents, rates, at, task.judgement)
-        return _of_part(found, task.part) if task.part else found
+        return ready(normalised(task))
     except Unreadable as problem:
         return str(problem)
+
+
+def normalised(task: Task) -> Normalised:
+    """The offers that the documents come to.
+
+    Raises
+    ------
+    Unreadable
+    """
+    documents: Sequence[Document] = [Document(*answer) for answer in task.answers]
+    rates, at = dict(task.rates), task.collected_at
+    if task.from_file:
+        bundle = unpack(documents[0])
+        documents, at = bundle.documents, bundle.collected_at or at
+        rates |= bundle.rates
+    provider = provider_module(task.slug).PROVIDER
+    found = offers(provider, documents, rates, at, task.judgement)
+    return _of_part(found, task.part) if task.part else found
 
 
 def _of_part(found: Normalised, part: str) -> Normalised:
@@ -149,4 +156,4 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a parser prints goes to the log
     task = pickle.load(sys.stdin.buffer)  # noqa: S301 -- our own parent's
     with out:
-        out.write(pickle.dumps(answer(task)))
+        pickle.dump(answer(task), out)

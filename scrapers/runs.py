@@ -20,7 +20,7 @@ from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 
 from catalog import exchange, payloads, rulings
-from catalog.ingest import Fenced, finish, publish
+from catalog.ingest import Fenced, finish, publish_ready
 from catalog.judgement import Judgement
 from catalog.models import AliasKind, Lease, RunState, ScrapeRun
 from catalog.payloads import Answer
@@ -152,10 +152,10 @@ def approve(slug: str, run_id: UUID, who: str, say: Say = _quiet) -> Summary:
     try:
         with Keeper(held):
             say("reading")
-            normalised = read(_task(run, payloads.documents(run), _said_time(run)))
+            listed = read(_task(run, payloads.documents(run), _said_time(run)))
             say("publishing")
             run.approved_at, run.decided_by = _database_now(), who
-            publish(run, normalised, held.epoch, approved=True)
+            publish_ready(run, listed, held.epoch, approved=True)
             rulings.audit.info("%r let through run %s of %s: %s", who, run_id, slug, run.state)
     finally:
         leases.give_back(held)
@@ -270,10 +270,10 @@ def _carry(
     say("keeping the payload")
     payloads.keep(run, documents)
     say("reading")
-    normalised = read(_task(run, documents, at))
-    run.collected_at = max((o.collected_at for o in normalised.offers), default=run.collected_at)
+    listed = read(_task(run, documents, at))
+    run.collected_at = listed.newest or run.collected_at
     say("publishing")
-    publish(run, normalised, held.epoch)
+    publish_ready(run, listed, held.epoch)
 
 
 def _task(run: ScrapeRun, documents: Iterable[Answer], at: datetime | None) -> Task:
