@@ -8,14 +8,36 @@ from collections.abc import Mapping
 from typing import Any
 
 import scoring
-from catalog import doubt, money, wishes
+from catalog import advice, doubt, money, wishes
 from catalog.alternatives import alternatives
-from catalog.candidates import TooMuch, left_out, machines, timed
+from catalog.candidates import Candidate, TooMuch, left_out, machines, timed
 from catalog.filters import OfferQuery
 from catalog.models import CatalogVersion, Workload
-from catalog.questions import MOST, MOST_GPUS, OBJECTIVES, Asked, asked, job_of, sensible
+from catalog.questions import (
+    MOST,
+    MOST_GPUS,
+    OBJECTIVES,
+    Asked,
+    asked,
+    contradictions,
+    job_of,
+    sensible,
+)
+from scoring import SCENARIOS
 
-__all__ = ["MOST", "MOST_GPUS", "OBJECTIVES", "TooMuch", "answer", "rank", "workloads"]
+EXPLAINED = 5  # clusters of a ranking that are explained in words, best first
+
+__all__ = [
+    "MOST",
+    "MOST_GPUS",
+    "OBJECTIVES",
+    "SCENARIOS",
+    "TooMuch",
+    "answer",
+    "contradictions",
+    "rank",
+    "workloads",
+]
 
 
 def workloads() -> list[dict[str, Any]]:
@@ -64,6 +86,8 @@ def ranked(question: Asked) -> dict[str, Any]:
             kept.append((candidate, result))
     kept.sort(key=lambda pair: _place(pair[1], question))
     results = [result for _candidate, result in kept]
+    for candidate, result in kept[:EXPLAINED]:
+        result.update(_explained(candidate, result))
     if question.scenarios:
         for result, others in zip(results, alternatives(question, kept), strict=False):
             result["what_if"] = others
@@ -82,6 +106,15 @@ def ranked(question: Asked) -> dict[str, Any]:
         "results": [{"rank": place} | result for place, result in enumerate(results, start=1)],
         "left_out": without,
     }
+
+
+def _explained(candidate: Candidate, result: dict[str, Any]) -> dict[str, Any]:
+    """Advice in words, and how to see on day one that the cluster is what it is taken for."""
+    said: dict[str, Any] = {"advice": advice.advice(result), "nccl_tests": None}
+    if candidate.gpus > 1:
+        bus = scoring.expected_bus(candidate.cluster, candidate.gpus, advice.SIZES)
+        said["nccl_tests"] = advice.nccl_tests(candidate.nodes, candidate.gpus, bus)
+    return said
 
 
 def _named(question: Asked) -> dict[str, Any]:

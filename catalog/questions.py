@@ -103,7 +103,7 @@ def asked(body: object) -> Asked:
     workload, given = _amount_apart(body.get("workload"), body, wrong)
     limits = {name: _above_zero(given, name, most, wrong) for name, most in MOST.items()}
     gpus, nodes = (_whole(body, name, wrong) for name in ("gpus", "nodes"))
-    _contradictions(given, wrong)
+    wrong = contradictions(given) | wrong
     if wrong:
         raise BadQuery(wrong)
     found = Asked(
@@ -136,8 +136,9 @@ def sensible(found: Asked) -> Asked:
     return found
 
 
-def _contradictions(given: Mapping[str, Any], wrong: dict[str, list[str]]) -> None:
+def contradictions(given: Mapping[str, Any]) -> dict[str, list[str]]:
     """What cannot be wanted together, or not without more."""
+    wrong: dict[str, list[str]] = {}
     amounts = [name for name in ("hours", "tokens", "steps") if given.get(name) is not None]
     wishes = [name for name in ("deadline_hours", "budget_usd") if given.get(name) is not None]
     if len(amounts) > 1:
@@ -155,6 +156,7 @@ def _contradictions(given: Mapping[str, Any], wrong: dict[str, list[str]]) -> No
     finds = wishes and "hours" not in amounts
     if len(counts) == 2 or not (counts or finds):
         wrong["gpus"] = ["give either gpus or nodes, or a deadline or budget that finds the count."]
+    return wrong
 
 
 def _amount_apart(

@@ -1,23 +1,21 @@
 """The pages of workloads: the list, and the ranking of clusters by what a job costs on each."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from catalog import estimates, presets
+from catalog import estimates, presets, wording
 from catalog.charts import shares, whisker
-from catalog.filters import OfferQuery, parse
 from catalog.freshness import LIMITS
 from catalog.models import Provider
-from catalog.query import BadQuery
+from catalog.ranking_query import OWN, readable
 from catalog.records import PriceModel
 from catalog.sources import older_than
 from catalog.templatetags.quantities import number, price, whole
@@ -28,9 +26,7 @@ OBJECTIVES = {
     "efficiency": _("scaling efficiency"),
     "gpus": _("fewest GPUs"),
 }
-GPUS, MOST_GPUS = 256, 131_072
 SIZES = (8, 64, 256, 1024)
-OWN = ("gpus", "objective", "hours", "workload")  # parameters that are not filters
 SHOWN = 50
 OUTDATED_DAYS = LIMITS[PriceModel.ON_DEMAND].outdated.days
 # Each kind of waiting: its ranks, and what stands between two of them; ranks fill a domain first
@@ -67,12 +63,14 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     if chosen is None:
         raise Http404
     path = request.path
-    now, query, own, problems = readable(request.GET, path)
+    has_tokens = chosen["kind"] != "custom"
+    now, query, own, problems = readable(request.GET, path, has_tokens=has_tokens)
     too_much = ""
     try:
-        result = estimates.rank(slug, query=query, **own)
+        result = estimates.rank(slug, query=query, scenarios=True, **own)
     except estimates.TooMuch as cap:
         too_much, result = str(cap), {"results": [], "left_out": []}
+    first: dict[str, Any] = next(iter(result["results"]), {})
     titles = dict(Provider.objects.values_list("slug", "title"))
     rows = [row_of(each) for each in result["results"][:SHOWN]]
     axis = axis_of(rows)
@@ -83,9 +81,11 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "room": "workloads",
         "workload": described(chosen),
-        "gpus": own["gpus"],
-        "objective": own["objective"],
-        "hours": own["hours"],
+        **{name: own[name] for name in own if name != "what_if"},
+        "heading": heading(chosen["title"], own["gpus"]),
+        "amounts": amounts(now, has_tokens=has_tokens),
+        "supposed": own["what_if"],
+        "scenarios": [(name, scenario_title(name)) for name in estimates.SCENARIOS],
         "objectives": OBJECTIVES.items(),
         "chips": list(presets.chips(path, now, query, titles)),
         "too_much": too_much,
@@ -96,6 +96,11 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": rows,
         "all_rows": len(result["results"]),
         "finding": finding(rows, own["objective"]),
+        "settled_by": settling(result.get("doubt")),
+        "wish": result.get("wish"),
+        "what_if": [change(each, path, now) for each in first.get("what_if", ())],
+        "advice": first.get("advice"),
+        "nccl_tests": first.get("nccl_tests"),
         "dated": dated,
         "left_out": grouped(result["left_out"]),
         "left_out_count": len(result["left_out"]),
@@ -131,53 +136,67 @@ def described(workload: Mapping[str, Any]) -> dict[str, Any]:
     return {**workload, "parameters": ", ".join(filter(None, said))}
 
 
-def readable(
-    given: QueryDict, path: str
-) -> tuple[dict[str, str], OfferQuery, dict[str, Any], list[dict[str, str]]]:
-    """The state, the filters, the form's own fields, and the parameters that cannot be read."""
-    now, problems = presets.state(given), list[dict[str, str]]()
-    own: dict[str, Any] = {"gpus": GPUS, "objective": "usd_per_mtoken", "hours": None}
-    if text := now.get("gpus"):
-        if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) and int(text) <= MOST_GPUS:
-            own["gpus"] = int(text)
-        else:
-            limit = gettext("must be a whole number from 1 to %(most)s.") % {"most": MOST_GPUS}
-            problems.append(_problem(now, path, "gpus", limit))
-    if text := now.get("hours"):
-        if (
-            re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text, re.ASCII)
-            and 0 < float(text) <= estimates.MOST["hours"]
-        ):
-            own["hours"] = float(text)
-        else:
-            limit = gettext("must be a number above 0 and up to %(most)s.") % {
-                "most": number(estimates.MOST["hours"])
-            }
-            problems.append(_problem(now, path, "hours", limit))
-    if text := now.get("objective"):
-        if text in OBJECTIVES:
-            own["objective"] = text
-        else:
-            said = gettext("is none of: %(all)s.") % {"all": ", ".join(OBJECTIVES)}
-            problems.append(_problem(now, path, "objective", said))
-    while True:
-        try:
-            query = parse(presets.reading(now), also=OWN)
-        except BadQuery as bad:
-            for name in [name for name in now if name[:80] in bad.fields]:
-                problems.append(_problem(now, path, name, " ".join(bad.fields[name[:80]])))
-                del now[name]
-        else:
-            return now, query, own, problems
+# --- The form ---------------------------------------------------------------------------------
 
 
-def _problem(now: Mapping[str, str], path: str, name: str, must_be: str) -> dict[str, str]:
-    return {
-        "parameter": name[:80],
-        "text": now.get(name, "")[:80],
-        "must_be": must_be,
-        "href": presets.link(path, now, **{name: None}),
+def heading(title: str, gpus: int | None) -> str:
+    """What is ranked: on a count of GPUs, or on the fewest that do."""
+    if gpus is None:
+        return gettext("%(title)s: the fewest GPUs that do") % {"title": title}
+    return gettext("%(title)s on %(n)s GPUs") % {"title": title, "n": gpus}
+
+
+def amounts(now: Mapping[str, str], *, has_tokens: bool) -> list[dict[str, str]]:
+    """The fields of the form for how much there is to do, by when, for how much."""
+    work = ("tokens", gettext("Tokens"), "1T") if has_tokens else ("steps", gettext("Steps"), "1M")
+    fields = (
+        ("hours", gettext("Hours"), gettext("any")),
+        work,
+        ("deadline_hours", gettext("Within hours"), "720"),
+        ("budget_usd", gettext("Budget, $"), "2M"),
+    )
+    return [
+        {"name": name, "title": title, "hint": hint, "value": now.get(name, "")}
+        for name, title, hint in fields
+    ]
+
+
+def scenario_title(name: str) -> str:
+    """A scenario in words."""
+    titles = {
+        "rdma_off": gettext("without GPUDirect RDMA"),
+        "sockets": gettext("TCP sockets instead of RDMA"),
+        "oversubscribed_2_to_1": gettext("oversubscribed 2:1"),
+        "half_the_nics": gettext("half the NICs"),
+        "twice_the_fabric": gettext("twice the fabric rate"),
+        "roce": gettext("RoCE instead of InfiniBand"),
+        "infiniband": gettext("InfiniBand instead"),
+        "domain_72": gettext("a domain of 72 GPUs"),
+        "domain_8": gettext("domains of 8 GPUs"),
+        "second_site": gettext("half of it in another data centre"),
     }
+    return titles.get(name, name)
+
+
+def change(held: Mapping[str, Any], path: str, now: Mapping[str, str]) -> dict[str, Any]:
+    """A scenario as its row shows it: time and money beside what they are."""
+    ratio = held["time_ratio"]
+    return {
+        "title": scenario_title(held["scenario"]),
+        "href": presets.link(path, now, what_if=held["scenario"]),
+        "percent": None if ratio is None else f"{100 * (ratio - 1):+.1f}",
+        "usd_per_mtoken": held["usd_per_mtoken"],
+        "even": held["break_even_usd_per_gpu_hour"],
+        "premium": None
+        if held["premium_usd_per_gpu_hour"] is None
+        else f"{held['premium_usd_per_gpu_hour']:+.2f}",
+    }
+
+
+def settling(doubt: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The one fact to ask for, with its name in words."""
+    said = (doubt or {}).get("settled_by")
+    return said and {**said, "fact": wording.title(said["fact"])}
 
 
 # --- Rows -------------------------------------------------------------------------------------
@@ -201,6 +220,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "high": high,
         "lost": result["usd_lost_to_waiting_per_hour"],
         "terms": terms(result),
+        "goodput": result["goodput"],
         "shares": shares(_sum(time, COMPUTE), inside, between, _sum(time, IDLE)),
         "waiting": (inside + between) / expected,
         "layout": layout_text(estimate.get("layout") or {}),
@@ -214,7 +234,8 @@ def terms(result: Mapping[str, Any]) -> str:
     least, billed = result["offer"]["minimum_hours"], result["hours_billed"]
     said = []
     if result["usd_for_the_job"] is not None:
-        paid = {"usd": whole(result["usd_for_the_job"]), "hours": number(billed)}
+        hours = number(billed if billed < 10 else round(billed))
+        paid = {"usd": whole(result["usd_for_the_job"]), "hours": hours}
         said.append(gettext("$%(usd)s for %(hours)s h") % paid)
     if least:
         said.append(gettext("%(hours)s h at least") % {"hours": number(least)})

@@ -84,7 +84,7 @@ def test_the_page_says_the_total_and_the_least(client: Client) -> None:
     page = client.get(f"/workloads/{JOB}/?gpus=8&hours=5").content.decode()
     assert "$354 for 24 h, 24 h at least" in page
     assert "$100 for 5 h" in page
-    assert 'name="hours" size="5" value="5.0"' in page
+    assert 'name="hours" size="5" value="5"' in page
 
 
 def test_the_page_says_what_hours_must_be(client: Client) -> None:

@@ -1,0 +1,93 @@
+"""The page of a ranking: wishes, supposings and advice, without JavaScript."""
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+
+from catalog.models import Workload
+from catalog.ranking_query import readable
+from scoring.workload import job_fields
+from tests.catalog.conftest import facts, offer, scrape
+from tests.catalog.market import INFINIBAND
+
+JOB = "llama3-70b-pretrain"
+
+
+@pytest.fixture
+def page(db: None, client: Client) -> Any:
+    """A query to the text of the ranking."""
+    Workload.objects.create(slug=JOB, title=JOB, kind="train", job=dict(job_fields(JOB)))
+    scrape(
+        [
+            offer("ib", "20", facts=facts("acme/ib", **INFINIBAND, gpudirect_rdma="yes")),
+            offer("silent", "15", facts=facts("acme/silent", fabric="infiniband", rdma="yes")),
+        ]
+    )
+
+    def ask(query: str, status: int = 200) -> str:
+        answer = client.get(f"/workloads/{JOB}/?{query}")
+        assert answer.status_code == status
+        return answer.content.decode()
+
+    return ask
+
+
+def test_the_smallest_cluster_for_a_wish_is_named(page: Any) -> None:
+    html = page("tokens=100B&deadline_hours=720&budget_usd=2M")
+    assert "The smallest cluster that does: " in html
+    assert "the fewest GPUs that do" in html
+    assert "failures included" in html
+
+
+def test_a_wish_that_no_cluster_keeps_is_told_the_nearest(page: Any) -> None:
+    html = page("tokens=1T&deadline_hours=24&budget_usd=100")
+    assert "No cluster keeps both time and money." in html
+    assert "The nearest: " in html
+
+
+def test_the_one_fact_to_ask_for_is_named(page: Any) -> None:
+    assert "What would settle most: ask acme about silent" in page("gpus=1024")
+
+
+def test_scenarios_lead_to_the_ranking_under_them(page: Any) -> None:
+    html = page("gpus=256&provider=acme")
+    link = f'href="/workloads/{JOB}/?gpus=256&amp;provider=acme&amp;what_if=sockets"'
+    assert link in html
+    assert "TCP sockets instead of RDMA" in html
+    assert '<option value="sockets" selected>' in page("gpus=256&what_if=sockets")
+
+
+def test_the_first_is_explained_and_can_be_verified(page: Any) -> None:
+    html = page("gpus=256")
+    assert "The first, explained" in html
+    assert "all_reduce_perf -b 1048576" in html
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("deadline_hours=9", "needs to know what must be done"),
+        ("gpus=64&tokens=many", "must be a number above 0"),
+        ("gpus=64&what_if=magic", "is none of"),
+        ("gpus=64&steps=9", "is not what this workload is measured in"),
+        ("gpus=64&hours=5&tokens=1T", "contradicts tokens"),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_the_rest_is_ranked(
+    page: Any, query: str, says: str
+) -> None:
+    html = page(query, status=400)
+    assert says in html
+    assert "comes first" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1T", 1e12), ("1e12", 1e12), ("1,000,000", 1e6), ("500B", 5e11), ("2.5 k", 2500)],
+)
+def test_amounts_are_read_as_people_write_them(text: str, value: float) -> None:
+    given = QueryDict(mutable=True)
+    given["tokens"], given["gpus"] = text, "8"
+    assert readable(given, "/", has_tokens=True)[2]["tokens"] == value
