@@ -25,7 +25,12 @@ def advice(result: Mapping[str, Any]) -> list[str]:
     estimate, offer = result["estimate"], result["offer"]
     if not _talks(estimate):
         return list(_alone(estimate))
-    return [*_layout(estimate, offer), *_crossing(estimate), *_limit(estimate), *_cure(estimate)]
+    return [
+        *_layout(estimate, offer),
+        *_crossing(estimate),
+        *_limit(estimate),
+        *_cure(estimate, offer),
+    ]
 
 
 def nccl_tests(nodes: int, gpus: int, expected: Sequence[tuple[int, float]]) -> dict[str, Any]:
@@ -99,7 +104,7 @@ def _layout(estimate: Mapping[str, Any], offer: Mapping[str, Any]) -> Iterator[s
 
 
 def _crossing(estimate: Mapping[str, Any]) -> Iterator[str]:
-    sent = [(c["purpose"], c.get("crossing_bytes") or 0.0) for c in estimate["collectives"]]
+    sent = [(c["purpose"], c["crossing_bytes"]) for c in estimate["collectives"]]
     total = sum(size for _purpose, size in sent)
     if not total:
         yield gettext("Nothing leaves the fast links: the fabric is not used.")
@@ -119,14 +124,15 @@ def _crossing(estimate: Mapping[str, Any]) -> Iterator[str]:
 def _limit(estimate: Mapping[str, Any]) -> Iterator[str]:
     share, efficiency = estimate["exposed_share"], estimate["fabric_efficiency"]
     yield gettext(
-        "GPUs wait %(share)s %% of the time; one domain for all would gain %(gain)s %%."
+        "GPUs wait %(share)s %% of the time, for messages and in the pipeline; one domain for all "
+        "would gain %(gain)s %%."
     ) % {
         "share": round(100 * share),
         "gain": round(100 * (1 / efficiency - 1)) if efficiency else 0,
     }
 
 
-def _cure(estimate: Mapping[str, Any]) -> Iterator[str]:
+def _cure(estimate: Mapping[str, Any], offer: Mapping[str, Any]) -> Iterator[str]:
     time, step = estimate["time"], estimate["step_time_s"]
     cause = max(CAUSES, key=lambda name: time.get(name) or 0.0)
     share = (time.get(cause) or 0.0) / step
@@ -134,6 +140,7 @@ def _cure(estimate: Mapping[str, Any]) -> Iterator[str]:
         yield gettext("A faster network gains next to nothing: pay for GPUs, not for links.")
         return
     said = {
+        "inside": gettext("What helps: faster links in the domain, or software that overlaps TP."),
         "tp": gettext("What helps: a larger domain, or a smaller TP with memory freed otherwise."),
         "pp": gettext("What helps: a faster fabric, or fewer stages."),
         "bubble": gettext("What helps: a larger global batch, or more chunks of layers a stage."),
@@ -141,7 +148,8 @@ def _cure(estimate: Mapping[str, Any]) -> Iterator[str]:
         "ep": gettext("What helps: a domain that holds the whole expert group, as of 72 GPUs."),
         "cp": gettext("What helps: context parallelism inside the domain, or shorter sequences."),
     }
-    yield said[CAUSES[cause]]
+    inside = cause == "exposed_tp_s" and estimate["layout"]["tp"] <= _near(offer)
+    yield said["inside" if inside else CAUSES[cause]]
     if share < MUCH:
         yield gettext("It is under a tenth of the time: a cheaper network may be the better buy.")
 

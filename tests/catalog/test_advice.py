@@ -60,7 +60,7 @@ def test_what_leaves_the_box_is_said_with_its_size() -> None:
     assert f"PP {layout['pp']} cuts the layers" in said
     sent = sum(c["crossing_bytes"] for c in result["estimate"]["collectives"]) / 1e9
     assert f"at least {sent:,.3g} GB over the fabric" in said
-    assert f"wait {100 * result['estimate']['exposed_share']:.0f} % of the time" in said
+    assert f"wait {100 * result['estimate']['exposed_share']:.0f} % of the time, for" in said
 
 
 def test_inside_one_box_the_fabric_is_not_used() -> None:
