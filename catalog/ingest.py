@@ -29,7 +29,7 @@ from catalog.models import (
 from catalog.offer_rows import Counts, add_places, adopt, reprice_types, write_offers
 from catalog.records import Fact, Normalised, OfferRecord, Rejected
 from catalog.sieve import Ready, incoming, ready
-from catalog.staging import INCOMING, CursorWrapper, copy_text, stage_text
+from catalog.staging import IDENTITY, INCOMING, CursorWrapper, copy_text, stage_text
 from catalog.statements import accept_facts, everything_said, gpu_rows, respec
 
 
@@ -68,7 +68,7 @@ def publish_ready(
     with transaction.atomic(), connection.cursor() as cursor:
         _own(cursor, run, epoch, RunState.HELD if approved else RunState.RUNNING)
         _lock_catalog(cursor)
-        stage_text(cursor, "incoming", INCOMING, listed.offers)
+        stage_text(cursor, "incoming", INCOMING, listed.offers, IDENTITY)
         scope = _scope(cursor, run)
         whole = not listed.partial
         gates.compare(cursor, run.provider_id, scope, whole=whole)
@@ -306,7 +306,7 @@ def publish_bundle(cursor: CursorWrapper, bundle: Bundle) -> Counts:
     """Publish the bundled list, inside the caller's transaction. A newer live price stands."""
     _lock_catalog(cursor)
     write_gpus()
-    stage_text(cursor, "incoming", INCOMING, copy_text(incoming(bundle.offers)))
+    stage_text(cursor, "incoming", INCOMING, copy_text(incoming(bundle.offers)), IDENTITY)
     respecified = _learn(cursor, bundle.facts, None)
     counts = write_offers(cursor, None, None, bundle.at)
     reprice_types(cursor, respecified)

@@ -79,7 +79,7 @@ def write_offers(
     cursor.execute(_MATCHED)
     _candidates(cursor)
     cursor.execute(
-        "select count(*) filter (where offer_id is null), "
+        "select count(*) filter (where fresh), "
         "count(*) filter (where differs and not older), count(*) from matched"
     )
     new, changed, total = cursor.fetchone()
@@ -108,15 +108,13 @@ def _candidates(cursor: CursorWrapper) -> None:
     )
 
 
-_SAME = """o.instance_type_id = {m}.type_id and coalesce(o.via, '') = {m}.via
-  and coalesce(o.region, '') = {m}.region and coalesce(o.tier, '') = {m}.tier
-  and o.price_model = {m}.price_model"""
-
-# Each incoming row beside the offer that it continues. A new exchange rate alone is no change.
+# Each incoming row beside the offer that it continues, or, where it is `fresh`, under the number
+# that its offer will have. A new exchange rate alone is no change.
 _MATCHED = """
 drop table if exists pg_temp.matched;
 create temporary table matched on commit drop as
-select i.*, t.id as type_id, o.id as offer_id,
+select i.*, t.id as type_id, o.id is null as fresh,
+    coalesce(o.id, nextval('catalog_offer_id_seq')) as offer_id,
     round(i.usd_per_hour / t.gpu_count::numeric, 6) as usd_per_gpu_hour,
     coalesce(o.collected_at > i.collected_at, false) as older,
     o.id is not null and (o.ended_at is not null or (
@@ -131,7 +129,7 @@ join catalog_instancetype t on t.provider_id = i.provider and t.name = i.name
 left join catalog_offer o on o.instance_type_id = t.id and coalesce(o.via, '') = i.via
     and coalesce(o.region, '') = i.region and coalesce(o.tier, '') = i.tier
     and o.price_model = i.price_model;
-analyze matched
+analyze matched (type_id, offer_id)
 """
 
 _VALUES = (
@@ -141,16 +139,11 @@ _VALUES = (
 )  # fmt: skip
 _LISTER = "coalesce(%(lister)s, nullif(m.via, ''), m.provider)"
 _INSERT = f"""
-with made as (
-    insert into catalog_offer (instance_type_id, via, region, tier, price_model, listed_by_id,
-        {", ".join(_VALUES)}, first_seen, run_id)
-    select type_id, nullif(via, ''), nullif(region, ''), nullif(tier, ''), price_model,
-        {_LISTER}, {", ".join(_VALUES)}, collected_at, %(run)s
-    from matched m where offer_id is null order by n
-    returning id, instance_type_id, via, region, tier, price_model
-)
-update matched m set offer_id = o.id from made o
-where m.offer_id is null and {_SAME.format(m="m")}
+insert into catalog_offer (id, instance_type_id, via, region, tier, price_model, listed_by_id,
+    {", ".join(_VALUES)}, first_seen, run_id)
+select offer_id, type_id, nullif(via, ''), nullif(region, ''), nullif(tier, ''), price_model,
+    {_LISTER}, {", ".join(_VALUES)}, collected_at, %(run)s
+from matched m where fresh order by n
 """
 _STANDING = [f"o.{name}" + ("::text[]" if name == "warnings" else "") for name in _VALUES]
 # What is known to be there is updated by its key: twice as fast as `on conflict`.
@@ -196,10 +189,15 @@ _CLOSE = """
 update catalog_price p set valid_to = r.collected_at
 from repriced r where p.id = r.open_id and not r.corrects
 """
+# It opens where the one before was closed, which no other outlasts; or where none was open, as of
+# an offer that comes back, not before the last one ended.
 _OPEN = f"""
 insert into catalog_price (offer_id, {", ".join(_PRICE)}, valid_from, run_id)
-select offer_id, {", ".join(_PRICE)}, greatest(collected_at,
-    (select max(q.valid_to) from catalog_price q where q.offer_id = r.offer_id)), %(run)s
+select offer_id, {", ".join(_PRICE)}, case
+        when fresh or open_id is not null then collected_at
+        else greatest(collected_at,
+            (select max(q.valid_to) from catalog_price q where q.offer_id = r.offer_id))
+    end, %(run)s
 from repriced r where open_id is null or not corrects order by offer_id
 """
 

@@ -53,14 +53,18 @@ def stage(
 
 
 def stage_text(
-    cursor: CursorWrapper, table: str, columns: Mapping[str, str], blocks: Iterable[bytes]
+    cursor: CursorWrapper,
+    table: str,
+    columns: Mapping[str, str],
+    blocks: Iterable[bytes],
+    keys: Iterable[str] = (),
 ) -> None:
-    """The same of rows that `copy_text` has written."""
+    """The same of rows that `copy_text` has written. The planner learns of `keys`, or of all."""
     _create(cursor, table, columns)
     with cursor.copy(f"copy {table} ({', '.join(columns)}) from stdin") as copy:
         for block in blocks:
             copy.write(block)
-    cursor.execute(f"analyze {table}")
+    cursor.execute(f"analyze {table} ({', '.join(keys or columns)})")
 
 
 def _create(cursor: CursorWrapper, table: str, columns: Mapping[str, str]) -> None:
