@@ -128,7 +128,7 @@ def _seller(slug: str, text: str) -> str:
 
 def _read(slug: str, instance: str, text: str) -> Reading:
     parts = tuple(part.strip() for part in re.split(r"[|;\n]", text) if part.strip())
-    known = instance in known_types().get(slug, {})
+    known = {f.attribute: f.value for f in facts_of(slug, instance) if f.value is not None}
     reading = Reading(slug, instance, text, parts, known)
     for reader in (*GPU_READERS, *FABRIC_READERS, *NETWORK_READERS, *LINK_READERS, *PEAK_READERS):
         reader(reading)
@@ -159,8 +159,9 @@ def _offer(reading: Reading) -> dict[str, object]:
 
 def _facts(reading: Reading, day: date) -> Iterator[Fact]:
     subject = f"{reading.provider}/{reading.instance}"
-    for name, value in (*reading.said.items(), *reading.also):
-        note = WITHHELD if value is None else reading.why.get(name, "")
+    first = ((name, value, reading.why.get(name, "")) for name, value in reading.said.items())
+    for name, value, why in (*first, *reading.also):
+        note = WITHHELD if value is None else why
         yield Fact(subject, name, value, Basis.STATED, SOURCE, day, note=note)
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from catalog.facts import gpus
 from catalog.records import FabricKind, MultiNode
 from scrapers.text_claims import Stance, claim, claims
 from scrapers.text_reading import Reading
@@ -100,6 +101,20 @@ def port_of(text: str) -> int | None:
 def _of_the_switch(text: str) -> int | None:
     found = re.search(r"Quantum-?(?:2|X|8)", text, re.IGNORECASE)
     return PORT_GBITS[_QUANTUM[f"quantum-{found[0][-1].lower()}"]] if found else None
+
+
+FASTEST_PORT = 800  # [Gb/s], XDR
+NICS_PER_GPU = 2  # at most, of a generation that fills the GPU's own lanes
+_PORT_BY_PCIE = {3: 100, 4: 200, 5: 400}  # the fastest port that 16 lanes feed [Gb/s]
+LARGEST_NODE = 16  # GPUs
+
+
+def most_per_gpu(reading: Reading, port: int | None) -> int:
+    """What the fabric can have for each GPU: the fastest NICs of its lanes, or named. [Gb/s]"""
+    lanes = filter(None, (gpus()[slug].get("pcie_generation") for slug in reading.slugs))
+    ports = [_PORT_BY_PCIE.get(int(str(fact.value)), FASTEST_PORT) for fact in lanes]
+    fastest = min(port or FASTEST_PORT, max(ports, default=FASTEST_PORT))
+    return min(FASTEST_PORT, NICS_PER_GPU * fastest)
 
 
 def _generation(reading: Reading) -> None:

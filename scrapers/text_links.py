@@ -15,25 +15,19 @@ from scrapers.text_claims import Stance, claim
 from scrapers.text_reading import Reading
 
 
-def _slugs(reading: Reading) -> tuple[str, ...]:
-    named = reading.gpu
-    return () if named is None else (named.slug,) if named.slug else named.candidates
-
-
 def _several(reading: Reading) -> bool:
-    count = reading.said.get("gpu_count")
-    return not isinstance(count, Decimal) or count > 1
+    return reading.gpu_count is None or reading.gpu_count > 1
 
 
 def _rack(reading: Reading) -> None:
     """NVL72 is one domain of 72, however few of its GPUs an instance has; an NVL4 has no switch."""
     rack = re.search(r"NVL(2|4|8|32|36|72|144|576)(x2)?(?![0-9])", reading.text, re.IGNORECASE)
-    boards = {form_of(slug) for slug in _slugs(reading)} <= {"superchip", "sxm5", "sxm6"}
+    boards = {form_of(slug) for slug in reading.slugs} <= {"superchip", "sxm5", "sxm6"}
     count = reading.said.get("gpu_count")
     if rack is None or not boards or (isinstance(count, Decimal) and count < 1):
         return
     size = int(rack[1]) * (2 if rack[2] else 1)
-    dies = size == 144 and any(slug.startswith("vr") for slug in _slugs(reading))
+    dies = size == 144 and any(slug.startswith("vr") for slug in reading.slugs)
     domain = 72 if dies else size
     why = f'"{rack[0]}" is one domain of {domain} GPUs' + (", counted by its dies" * dies)
     reading.say("scale_up_domain_gpus", domain, why)
@@ -53,7 +47,7 @@ def _nvlink(reading: Reading) -> None:
         reading.warnings.append("in a virtual machine of this host NVLink may be missing: ask")
     switch = claim(reading.text, "NVSwitch")
     link = claim(reading.text, r"(?<!bw_)NVLink(?![- ]?C2C)|NV-Link")
-    cards = any(form_of(slug) in ("pcie", "nvl") for slug in _slugs(reading))
+    cards = any(form_of(slug) in ("pcie", "nvl") for slug in reading.slugs)
     named = switch is not None and switch.stance in (Stance.NAMED, Stance.YES)
     if switch and named and not cards and _several(reading):
         reading.say("scale_up", ScaleUp.NVSWITCH.value, f'"{switch.clause}" names NVSwitch')
@@ -72,7 +66,7 @@ def _nvlink(reading: Reading) -> None:
 
 def _bridge(reading: Reading, clause: str) -> None:
     """NVLink of PCIe cards is a bridge of two; an H200 NVL's may join four."""
-    slugs = _slugs(reading)
+    slugs = reading.slugs
     cards = bool(slugs) and all(form_of(slug) in ("pcie", "nvl") for slug in slugs)
     bridged = cards and {chip_of(slug) for slug in slugs} <= BRIDGED
     if cards and not bridged:
@@ -88,7 +82,7 @@ def _bridge(reading: Reading, clause: str) -> None:
 
 def _mesh(reading: Reading) -> None:
     """AMD's modules meet over Infinity Fabric however many of a board are rented."""
-    slugs = _slugs(reading)
+    slugs = reading.slugs
     if slugs and slugs[0].startswith("mi") and "-oam-" in slugs[0] and _several(reading):
         reading.say("scale_up", ScaleUp.INFINITY_FABRIC_MESH.value, "OAM modules are a mesh")
 
@@ -109,7 +103,7 @@ NVLINK_CHIPS = {
 
 def _generation_of_links(reading: Reading) -> None:
     """NVLink's generation goes with the architecture: V100 2, A100 3, H100 4, B200 5."""
-    chips = {slug.split("-")[0] for slug in _slugs(reading)}
+    chips = {slug.split("-")[0] for slug in reading.slugs}
     for generation, of in NVLINK_CHIPS.items():
         if chips and chips <= of:
             why = f"NVLink of this chip is generation {generation}"
@@ -120,7 +114,7 @@ def _rated(reading: Reading) -> Decimal | None:
     """One way per GPU, where every part that the GPU may be, and that has links, says the same."""
     rates = {
         Decimal(str(fact.value))
-        for slug in _slugs(reading)
+        for slug in reading.slugs
         if (fact := gpus()[slug].get("scale_up_gbytes_per_s")) is not None
     }
     return rates.pop() if len(rates) == 1 else None
@@ -137,7 +131,7 @@ def _one_way(reading: Reading) -> None:
     if reading.said.get("scale_up") in ("pcie", "none"):
         return
     count = reading.said.get("gpu_count")
-    slugs = _slugs(reading)
+    slugs = reading.slugs
     for rate in bandwidths(reading.text):
         _printed(reading, rate, one_way)
     alone = len(slugs) == 1 and not slugs[0].startswith("gh200")  # may have no peer
@@ -161,7 +155,7 @@ def _printed(reading: Reading, rate: Bandwidth, one_way: Decimal) -> None:
             reading.warnings.append(slip)
         return
     count = reading.said.get("gpu_count")
-    mesh = any("-oam-" in slug for slug in _slugs(reading))
+    mesh = any("-oam-" in slug for slug in reading.slugs)
     if gbytes in (one_way, 2 * one_way) and not (mesh and count not in (None, Decimal(8))):
         ways = "both ways, halved" if gbytes != one_way else "one way"
         why = f"{gbytes:f} GB/s is {ways}: {one_way} GB/s"

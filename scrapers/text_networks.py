@@ -13,10 +13,9 @@ from enum import Enum
 from catalog.records import FabricKind
 from scrapers.quantities import Bandwidth, bandwidths
 from scrapers.text_claims import Stance, claim, clauses
-from scrapers.text_fabrics import JOINING, port_of
+from scrapers.text_fabrics import FASTEST_PORT, JOINING, LARGEST_NODE, most_per_gpu, port_of
 from scrapers.text_reading import Reading, after, number_of
 
-FASTEST_PORT = 800  # [Gb/s], XDR
 FASTEST_FRONT_END = 200  # [Gb/s], of a rate that no word gives to a network
 FASTEST_BESIDE = 400  # [Gb/s], the same where another rate is the fabric's
 MOST_NICS = 64
@@ -76,8 +75,9 @@ def _efa(reading: Reading) -> None:
     reading.say("fabric_nics", nics, why)
     total = _megabits(reading)
     if total:
-        why = f"{total * 1000:.0f} is in Mb/s: {total:f} Gb/s for the instance"
-        reading.say("fabric_gbits_per_s", total, why)
+        _total(
+            reading, total, None, f"{total * 1000:.0f} is in Mb/s: {total:f} Gb/s for the instance"
+        )
 
 
 def _megabits(reading: Reading) -> Decimal | None:
@@ -102,7 +102,7 @@ def _headings(reading: Reading) -> None:
     scale_out = re.search(_SCALE_OUT, reading.text, re.IGNORECASE)
     if scale_out:
         links, each = int(scale_out[2]), Decimal(scale_out[3])
-        _product(reading, links, each, scale_out[0])
+        _product(reading, links, each, None, scale_out[0])
     front = re.search(_FRONT_HEADING, reading.text, re.IGNORECASE)
     if front is None:
         return
@@ -166,7 +166,7 @@ _PER_RACK = re.compile(r"per (?:ultraserver|rack|cluster|pod)", re.IGNORECASE)
 _ADAPTERS = re.compile(
     r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x ?)?"
     r"(?:(?:nvidia|mellanox|single-port|rdma|infiniband|[ehnx]dr) ?){0,3}"
-    r"(?:connectx-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
+    r"(?:(?:connectx|cx)-?[5-9]\w*|nics?|hcas?|ports?|adapters?|interfaces?|efas?|slingshot\S*|bluefield-3"
     r"|[ehnx]dr|infiniband|ib|roce)(?![a-z])",
     re.IGNORECASE,
 )
@@ -188,27 +188,49 @@ def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandw
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" promises nothing')
     if rate.up_to:
         return reading.unknown("fabric_gbits_per_s", f'"{clause}": up to is no promise')
-    behind = clause[rate.end :]
+    behind = _behind(clause, rate)
     if _PER_RACK.search(behind):
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" is of more than an instance')
     port = port_of(clause) or of_part
     each = _in_bits(reading, rate, port)
     # "NDR 4X 400 Gb/s": the lanes of one port
     lanes = each == port and re.search(r"[EHNX]DR[0-9]* 4X ?$", clause[: rate.start + 3])
-    links = rate.links if rate.counted else _adapters(clause[: rate.start] + behind)
+    links = rate.links if rate.counted else _links(clause[: rate.start], behind)
     if _PER_GPU.match(behind) or (len(bandwidths(clause)) == 1 and _PER_GPU.search(behind)):
-        return _per_gpu(reading, each, rate.links, clause)
+        return _per_gpu(reading, each, port, clause, rate)
     if links and not lanes and (rate.counted or links > 1) and not _PER_NODE.search(behind[:16]):
-        return _product(reading, links, each, clause)
+        return _product(reading, links, each, port, clause)
     of_node = _PER_NODE.search(behind[:32])
     if lanes or _PER_NIC.match(behind) or (each == port and not of_node):
         _say_each(reading, each, clause)
         return None
-    alone = reading.said.get("gpu_count") == 1
+    alone = reading.gpu_count == 1
     if of_node or alone or each > FASTEST_PORT or _is_efa(reading):
-        return _total(reading, each, f'"{clause}": {each:f} Gb/s is the instance\'s')
+        why = f'"{clause}": {each:f} Gb/s is the instance\'s'
+        _total(reading, each, port, why, in_bytes=rate.bytes_written)
+        return None
     why = f'"{clause}": of one port, one GPU or all is not said'
     return reading.unknown("fabric_gbits_per_s", why)
+
+
+def _behind(clause: str, rate: Bandwidth) -> str:
+    """The words behind a rate, up to the next one."""
+    later = (other.start for other in bandwidths(clause) if other.start > rate.start)
+    return clause[rate.end : min(later, default=None)]
+
+
+_LINKS_BEHIND = re.compile(
+    r"(?: [A-Za-z][A-Za-z0-9-]*){1,3} ?\(?(?:x|\*) ?([0-9]{1,2})(?![0-9.x]| ?[gt]b)"
+    r"|(?: [A-Za-z][A-Za-z0-9-]*){1,3} ?\(([0-9]{1,2}) ?x\)",
+    re.IGNORECASE,
+)
+
+
+def _links(before: str, behind: str) -> int | None:
+    """How many links, by the adapters that are counted or as in "400G InfiniBand x 8"."""
+    if found := _LINKS_BEHIND.match(behind):
+        return int(found[1] or found[2])
+    return _adapters(before + behind)
 
 
 def _is_efa(reading: Reading) -> bool:
@@ -238,31 +260,49 @@ def _say_each(reading: Reading, each: Decimal, clause: str) -> bool:
     return True
 
 
-def _product(reading: Reading, links: int, each: Decimal, clause: str) -> None:
-    if _say_each(reading, each, clause):
+def _product(reading: Reading, links: int, each: Decimal, port: int | None, clause: str) -> None:
+    if not _say_each(reading, each, clause):
+        return
+    if _total(reading, links * each, port, f'"{clause}": links × rate, {links} x {each:f} Gb/s'):
         reading.say("fabric_nics", links, f'"{clause}": {links} links')
-        why = f'"{clause}": links × rate, {links} x {each:f} Gb/s'
-        _total(reading, links * each, why)
 
 
-def _per_gpu(reading: Reading, each: Decimal, links: int, clause: str) -> None:
-    count = reading.said.get("gpu_count")
-    if not isinstance(count, Decimal) or count < 1:
-        return reading.unknown("fabric_gbits_per_s", f'"{clause}": for how many GPUs is not said')
-    if each > FASTEST_PORT:
-        reading.warnings.append(f'"{clause}": no GPU has {each:f} Gb/s of fabric')
-        return None
-    of_one = each * links
-    return _total(reading, of_one * count, f'"{clause}": {of_one:f} Gb/s per GPU x {count} GPUs')
+def _per_gpu(
+    reading: Reading, each: Decimal, port: int | None, clause: str, rate: Bandwidth
+) -> None:
+    count, of_one = reading.gpu_count, each * rate.links
+    if count is None or count < 1:
+        reading.unknown("fabric_gbits_per_s", f'"{clause}": for how many GPUs is not said')
+        return
+    why = f'"{clause}": {of_one:f} Gb/s per GPU x {count}'
+    _total(reading, of_one * count, port, why, in_bytes=rate.bytes_written)
 
 
-def _total(reading: Reading, total: Decimal, why: str) -> None:
-    """Of the instance; a second figure that differs is a dispute, and both equations are shown."""
-    said = reading.said.get("fabric_gbits_per_s")
-    if said is None:
+def _total(
+    reading: Reading, total: Decimal, port: int | None, why: str, *, in_bytes: bool = False
+) -> bool:
+    """Of the instance, if its GPUs can have so much; a second figure that differs is a dispute."""
+    if refused := _too_much(reading, total, port, in_bytes):
+        reading.warnings.append(f"{why}: {refused}")
+        reading.unknown("fabric_gbits_per_s", f"{why}: {refused}")
+        return False
+    if "fabric_gbits_per_s" in reading.said:
+        reading.dispute("fabric_gbits_per_s", total, why)
+    else:
         reading.say("fabric_gbits_per_s", total, why)
-    elif said != total:
-        reading.dispute("fabric_gbits_per_s", total, f"{why} is {total:f}, not {said:f} Gb/s")
+    return True
+
+
+def _too_much(reading: Reading, total: Decimal, port: int | None, in_bytes: bool) -> str:
+    """The equation that a total breaks, and what was likely meant; "" where it holds."""
+    count, each = reading.gpu_count, most_per_gpu(reading, port)
+    node = max(count or LARGEST_NODE, Decimal(1))
+    if total <= node * each:
+        return ""
+    whose = f"{node:f} x" if count else f"a node of even {LARGEST_NODE} GPUs has"
+    refused = f"a GPU has at most {each} Gb/s of fabric, and {whose} {each} is less than {total:f}"
+    likely = in_bytes and total / 8 <= node * each
+    return f"{refused}; likely {total / 8:f} Gb/s is meant" if likely else refused
 
 
 def _front_rate(reading: Reading, clause: str, rate: Bandwidth, *, plain: bool) -> None:
@@ -275,8 +315,7 @@ def _front_rate(reading: Reading, clause: str, rate: Bandwidth, *, plain: bool) 
         return reading.say("frontend_burst_gbits_per_s", total, why)
     said = reading.said.get("frontend_gbits_per_s")
     if isinstance(said, Decimal) and said != total:
-        why = f'"{clause}": another front end of {total:f} Gb/s beside {said:f}'
-        return reading.dispute("frontend_gbits_per_s", total, why)
+        return reading.dispute("frontend_gbits_per_s", total, f'"{clause}": another front end')
     return reading.say("frontend_gbits_per_s", total, f'"{clause}": the front end')
 
 
@@ -291,9 +330,9 @@ def _bare_rate(reading: Reading, clause: str, rate: Bandwidth) -> None:
     elif rate.bytes_written:  # "MI300X 896 GB/s": no network is printed in bytes without its word
         reading.unknown("fabric_gbits_per_s", f'"{clause}": of what is not said')
     elif joined and rate.links > 1:
-        _product(reading, rate.links, rate.gbits_per_s, clause)
+        _product(reading, rate.links, rate.gbits_per_s, None, clause)
     elif joined and (_is_efa(reading) or rate.total > FASTEST_PORT):
-        _total(reading, rate.total, f'"{clause}": more than a port, so the instance\'s')
+        _total(reading, rate.total, None, f'"{clause}": more than a port, so the instance\'s')
     elif not joined and rate.total <= (FASTEST_BESIDE if rated else FASTEST_FRONT_END):
         why = f'"{clause}" with no word of RDMA: the front end'
         reading.say("frontend_gbits_per_s", rate.total, why)
@@ -313,7 +352,7 @@ def _number_of_nics(reading: Reading) -> None:
     for clause in (c for part in reading.parts for c in clauses(part)):
         ports, port = _adapters(clause), port_of(clause)
         if ports and port and not bandwidths(clause):
-            _product(reading, ports, Decimal(port), clause)
+            _product(reading, ports, Decimal(port), port, clause)
 
 
 def _equation(reading: Reading) -> None:
@@ -323,8 +362,7 @@ def _equation(reading: Reading) -> None:
     if not isinstance(nics, int) or not isinstance(total, Decimal) or nics == 0:
         return
     if isinstance(each, Decimal):
-        why = f"{nics} NICs x {each:f} Gb/s is not {total:f} Gb/s"
-        reading.dispute("fabric_gbits_per_s", nics * each, why)
+        reading.dispute("fabric_gbits_per_s", nics * each, f"{nics} NICs x {each:f} Gb/s")
     elif total > nics * FASTEST_PORT:
         del reading.said["fabric_gbits_per_s"]
         reading.why["fabric_gbits_per_s"] = f"not known: {nics} NICs cannot have {total:f} Gb/s"

@@ -1,6 +1,7 @@
 """One listing in a text while it is read: its parts, what was read, and why."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -18,9 +19,11 @@ class Reading:
     instance: str
     text: str
     parts: tuple[str, ...]
-    known: bool = False  # bundled facts speak before the text
+    known: Mapping[str, Value] = field(
+        default_factory=dict
+    )  # of the catalog: speaks before the text
     said: dict[str, Value] = field(default_factory=dict)
-    also: list[tuple[str, Value]] = field(default_factory=list)  # second claims: disputed
+    also: list[tuple[str, Value, str]] = field(default_factory=list)  # second claims, and why
     why: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     words: Words | None = None
@@ -38,12 +41,29 @@ class Reading:
         self.said[attribute] = value
         self.why[attribute] = why
 
-    def dispute(self, attribute: str, value: Value, why: str) -> None:
-        """A second, other value for what was said: both stand, the lower speaks."""
-        if self._refused(attribute, value) or value == self.said.get(attribute):
+    def dispute(self, attribute: str, value: Decimal, why: str) -> None:
+        """A second, other figure for what was said: both stand, the lower speaks."""
+        said = self.said.get(attribute)
+        if self._refused(attribute, value) or value == said:
             return
-        self.also.append((attribute, value))
-        self.warnings.append(why)
+        self.also.append((attribute, value, why))
+        self.warnings.append(
+            f"{attribute}: {said} ({self.why[attribute]}) is not {value:f} ({why}): "
+            "both are said, and the lower speaks"
+        )
+
+    @property
+    def gpu_count(self) -> Decimal | None:
+        """How many GPUs: by the text, else by the catalog."""
+        count = self.said.get("gpu_count", self.known.get("gpu_count"))
+        return count if isinstance(count, Decimal) else None
+
+    @property
+    def slugs(self) -> tuple[str, ...]:
+        """The GPU by the text, or those that it may be."""
+        if self.gpu is None:
+            return ()
+        return (self.gpu.slug,) if self.gpu.slug else self.gpu.candidates
 
     def withhold(self, attribute: str, why: str) -> None:
         """The text looked at it and could not vouch for it: no rule fills it in."""

@@ -29,7 +29,9 @@ NDR8 = fabric("infiniband", 8, 400, 3200)
         "eight ConnectX-7 400 Gb/s InfiniBand NICs", "8x ConnectX-7 NDR",
         "8 ConnectX-7 InfiniBand NICs (400 Gb/s each)", "InfiniBand 3.2 Tbps (8x400 Gbps)",
         "8x 400 Gb/s InfiniBand (3.2 Tb/s total)", "InfiniBand: 400Gbps×8",
-        "8x 400,000 Mbps InfiniBand", "400 Gigabit x 8, InfiniBand",
+        "8x 400,000 Mbps InfiniBand", "400G InfiniBand x 8", "400G InfiniBand x 8 (3.2 Tbps total)",
+        "400 Gb/s NDR InfiniBand NICs (x8)", "8x CX7 400 Gb/s InfiniBand",
+        "400 Gigabit x 8, InfiniBand",
     ],
 )  # fmt: skip
 def test_a_product_is_multiplied_however_it_is_written(words):
@@ -161,7 +163,10 @@ def test_a_table_that_says_no_infiniband_means_ethernet(words):
         ("8x 8 Tb/s InfiniBand", "no NIC of this kind has 8000 Gb/s"),
         ("NDR InfiniBand 8x 1600 Gb/s", "no NIC of this kind has 1600 Gb/s, the fastest has 400"),
         ("HDR 4x 800 Gbps", "the fastest has 200"),
-        ("efa: 8 | 12800000", "8 NICs cannot have 12800 Gb/s"),
+        (
+            "efa: 8 | 12800000",
+            "a GPU has at most 800 Gb/s of fabric, and 8 x 800 is less than 12800",
+        ),
     ],
 )
 def test_a_rate_that_no_nic_has_is_refused_with_the_reason(words, reason):
@@ -176,10 +181,52 @@ def test_figures_that_differ_by_place_are_told_and_none_is_taken():
     assert "differs by place" in line["warnings"][0]
 
 
-def test_an_equation_that_fails_is_disputed_and_the_lower_speaks():
-    line = one("8x H100 SXM | 8x 200 Gb/s InfiniBand (3200 Gb/s total)")
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("8x 200 Gb/s InfiniBand (3200 Gb/s total)", "links × rate, 8 x 200 Gb/s"),
+        ("8x400G InfiniBand (1.6 Tbps total)", "1600 Gb/s is the instance's"),
+        ("4x 400 Gbps RoCE, 3.2 Tbps per node", "links × rate, 4 x 400 Gb/s"),
+    ],
+)
+def test_an_equation_that_fails_is_disputed_and_the_lower_speaks(words, reason):
+    line = one(f"8x H100 SXM | {words}")
     assert (line["fabric_gbits_per_s"], line["disputed"]) == (1600, ["fabric_gbits_per_s"])
-    assert "is 3200, not 1600 Gb/s" in line["warnings"][0]
+    assert all(f"{figure} (" in line["warnings"][0] for figure in (1600, 3200))
+    (why,) = (said for said in line["why"] if said.startswith("fabric_gbits_per_s = 1600"))
+    assert why.endswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits_meant"),
+    [
+        ("8x A100 SXM4 80GB | fabric 1600 GB/s", 1600),
+        ("8x A100 SXM4 80GB | RDMA fabric 3200 GB/s", 3200),
+        ("8x H100 SXM | 3.2TBps IB", 3200),
+        ("4x B200 | RoCE fabric 1.6 TB/s per node", 1600),
+        ("8x H100 SXM | 400 GB/s per GPU InfiniBand", 3200),
+        ("InfiniBand fabric 3.2 TB/s per node", 3200),
+        ("1x H100 SXM | InfiniBand 3200 Gbps", None),
+        ("2x L40S | 8x 400 Gb/s InfiniBand", None),
+        ("8x H200 SXM | HDR InfiniBand, 6400 Gbps per node", None),
+        ("1x V100 | 400 Gb/s RDMA", None),  # its lanes are those of PCIe 3
+    ],
+)
+def test_more_than_its_gpus_can_have_is_refused_with_the_equation(text, bits_meant):
+    line = one(text)
+    assert (line["fabric_gbits_per_s"], line["fabric_nics"]) == (None, None)
+    assert "a GPU has at most" in line["warnings"][0]
+    meant = f"likely {bits_meant} Gb/s is meant"
+    assert (meant in line["warnings"][0]) is (bits_meant is not None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["8x B300 | 8x 800 Gb/s InfiniBand", "8x H100 SXM | 8x 2x 400 Gb/s RoCE",
+     "8x H100 SXM | 800 GB/s InfiniBand per node", "16 GPUs | 6.4 Tbps RDMA"],
+)  # fmt: skip
+def test_the_most_that_is_built_is_kept(text):
+    assert one(text)["fabric_gbits_per_s"] == 6400
 
 
 @pytest.mark.parametrize(
