@@ -17,6 +17,7 @@ Read it in this order; each module uses only those above it.
     transformers  the shape of a model (transformers.toml): parameters, flop of a token
     workload      a job (jobs.toml): what one step does
     goodput       the share of rented time that makes progress
+    refusals      what no answer is given to, whichever door asks
     layout        every split of a job over GPUs that divides
     memory        what one GPU must hold, by term
     compute       what a training step computes on one GPU

@@ -21,6 +21,7 @@ from scoring.estimate import search as search_layouts
 from scoring.fields import FieldError, Fields, read_file
 from scoring.hardware import Cluster, cluster_fields, clusters
 from scoring.layout import Layout
+from scoring.refusals import unjoined
 from scoring.serving import Served, pareto
 from scoring.units import GIGA
 from scoring.validation import validate
@@ -221,15 +222,19 @@ def _pareto(options: argparse.Namespace) -> int:
     cluster, job = _read_cluster(options), _read_job(options)
     gpus = _gpus(options, cluster)
     points = pareto(cluster, job, gpus)
+    none = (
+        () if points else estimate(cluster, job, gpus).reasons or ("no point is within the limit",)
+    )
     answer = {
         "cluster": cluster.name,
         "job": job.name,
         "gpus": gpus,
+        "reasons": list(none),
         "points": [point.as_json() for point in points],
         "assumptions": list(cluster.assumptions),
         "warnings": list(cluster.warnings),
     }
-    lines = [_point(point) for point in points] or [f"{job.name} does not fit on {gpus} GPUs"]
+    lines = [_point(point) for point in points] or [f"{job.name}: {reason}" for reason in none]
     _print(answer if options.json else None, lines)
     return OK if points else DOES_NOT_FIT
 
@@ -248,10 +253,9 @@ def _collective(options: argparse.Namespace) -> int:
     cluster = _read_cluster(options)
     ranks = _whole(options.ranks, "ranks", 1_000_000)
     size = Fields({"bytes": _required(options.bytes, "bytes")}).number("bytes", 0, 1e18) or 0.0
-    if cluster.fabric == "none" and ranks > cluster.near_gpus:
-        raise FieldError("ranks", f"no fabric joins more than {cluster.near_gpus} GPUs.")
-    if cluster.max_gpus is not None and ranks > cluster.max_gpus:
-        raise FieldError("ranks", f"at most {cluster.max_gpus} GPUs can be had on one fabric.")
+    apart = unjoined(cluster, ranks)
+    if apart:
+        raise FieldError("ranks", f"{apart}.")
     g = group(cluster, float(ranks), alone=True)
     legal = legal_times(cluster, kind, size, g)
     algorithm = min(legal, key=lambda name: legal[name]) if ranks > 1 else "none"

@@ -26,11 +26,12 @@ from scoring.decode import (
     token_time,
     tokens_per_s,
 )
-from scoring.fields import FieldError, Fields
+from scoring.fields import FieldError
 from scoring.formats import multiplied, stored
 from scoring.hardware import Cluster
 from scoring.layout import Layout, candidates, checked
 from scoring.memory import MemoryTerms, training_memory
+from scoring.refusals import MAX_GPUS, counted, refused
 from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
 from scoring.serving import serve
 from scoring.traffic import Traffic
@@ -57,7 +58,6 @@ WAITING = (
     "exposed_ep_s",
     "exposed_cp_s",
 )
-MAX_GPUS = 1_000_000
 
 
 # ------------------------------------------------------------------ the public questions
@@ -82,9 +82,9 @@ def estimate(
     FieldError
         For `gpus` out of range or not whole nodes, and for a layout that does not divide.
     """
-    refused = _refused(cluster, job, gpus)
-    if refused:
-        return DoesNotFit(cluster.name, job.name, gpus, refused, cluster.assumptions)
+    reasons = refused(cluster, job, gpus)
+    if reasons:
+        return DoesNotFit(cluster.name, job.name, gpus, reasons, cluster.assumptions)
     if layout is not None:
         layout = checked(layout, job, gpus)
     chosen = layout or next(iter(find_layouts(cluster, job, gpus, 1)), None)
@@ -106,8 +106,8 @@ def search(cluster: Cluster, job: Job, gpus: int, top: int = 10) -> list[Estimat
     FieldError
         For `gpus` as `estimate`, and for a `top` that is no whole number from 1 to 1000.
     """
-    wanted = _whole("top", top, 1000)
-    if _refused(cluster, job, gpus):
+    wanted = counted("top", top, 1000)
+    if refused(cluster, job, gpus):
         return []
     found = find_layouts(cluster, job, gpus, wanted)
     return [_filled(cluster, job, gpus, layout, searched=True) for layout in found]
@@ -159,37 +159,13 @@ def rank(
 
 def whole_nodes(cluster: Cluster, gpus: int) -> int:
     """The GPU count that is rented for at least `gpus`: part of one node, or whole nodes."""
-    node, gpus = cluster.gpu_count, _whole("gpus", gpus, MAX_GPUS)
+    node, gpus = cluster.gpu_count, counted("gpus", gpus, MAX_GPUS)
     if gpus <= node:
         return gpus if node % gpus == 0 else node
     return -(-gpus // node) * node
 
 
 # ------------------------------------------------------------------ one layout, filled in
-
-
-def _whole(field: str, given: object, most: int) -> int:
-    """A whole number from 1 to `most`; a FieldError where it is anything else."""
-    number = Fields({field: given}).whole(field, 1, most)
-    if number is None:
-        raise FieldError(field, "must be given.")
-    return number
-
-
-def _refused(cluster: Cluster, job: Job, gpus: int) -> tuple[str, ...]:
-    """Reasons that need no physics; a FieldError where the count itself is wrong."""
-    _whole("gpus", gpus, MAX_GPUS)
-    if gpus > cluster.gpu_count and gpus % cluster.gpu_count:
-        raise FieldError("gpus", f"{gpus} is not whole nodes of {cluster.gpu_count} GPUs.")
-    if cluster.fabric == "none" and gpus > cluster.near_gpus:
-        return (
-            f"{gpus} GPUs need {-(-gpus // cluster.near_gpus)} nodes, and no fabric joins them",
-        )
-    if job.precision == "fp64" and "fp64" not in cluster.gpu.flop_per_s:
-        return (f"the fp64 rate of {cluster.gpu.slug} is not known",)
-    if cluster.max_gpus is not None and gpus > cluster.max_gpus:
-        return (f"at most {cluster.max_gpus} GPUs can be had on one fabric",)
-    return ()
 
 
 def find_layouts(cluster: Cluster, job: Job, gpus: int, top: int) -> list[Layout]:

@@ -77,13 +77,13 @@ def _value(cluster: Cluster, job: Job, layout: Layout, metric: str) -> float:
 def _job(row: Mapping[str, str], *, pooled: bool) -> Job:
     """What is served. Prompts share the decoding steps, except in pools and for single users."""
     prompt, outputs = _lengths(row)
-    precision, _ = precision_of_row(row)
     weights = _weight_only(row)
+    precision = "bf16" if weights else precision_of_row(row)[0]
     alone = pooled or "batch 1" in row["metric_name"]
     return Job(
         name="row",
         kind="decode",
-        precision="bf16" if weights else precision,
+        precision=precision,
         weights=weights,
         model=shape_of_row(row),
         seq_len=int(prompt + 0.5 * outputs),

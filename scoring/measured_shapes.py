@@ -1,6 +1,7 @@
 """The model and the number format that a measured row names."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -53,16 +54,24 @@ def shape_of_row(row: Mapping[str, str]) -> Transformer:
 
 
 def precision_of_row(row: Mapping[str, str]) -> tuple[str, bool]:
-    """The GEMMs' precision, and whether the row states it."""
+    """The GEMMs' precision, and whether the row states it.
+
+    Raises
+    ------
+    CannotPredict
+        For one that no transformer is modelled in: fp32, tf32, fp64, int8.
+    """
     text = row.get("precision", "").lower()
     if "fp4" in text or "fp4" in row.get("extra", "").lower():
         return "nvfp4", True
-    if "fp8" in text or "float8" in text:
+    if re.search(r"fp8|float8|e4m3", text):
         return "fp8", "config" not in text
     if "config" in text:  # MLPerf from v3.0: tuned in fp8 where the GPU has it
         return "fp8", False
-    if "fp16" in text or "half" in text:
+    if re.search(r"fp16|\bf(loat)?16\b|half", text):
         return "fp16", True
     if not text and "Megatron-Bridge" in row.get("framework", ""):
         return "fp8", False  # the column is blank where the page's table is of fp8 recipes
+    if text and not re.search(r"\bbf(loat)?16\b|_bf16\b", text):
+        raise CannotPredict("precision is not modelled")
     return "bf16", bool(text)

@@ -32,6 +32,7 @@ from scoring.fields import FieldError
 from scoring.hardware import Cluster
 from scoring.layout import Layout
 from scoring.prefill import prefill_time
+from scoring.refusals import refused
 from scoring.units import Value, maximum, minimum
 from scoring.workload import Job
 
@@ -87,6 +88,8 @@ def serve(cluster: Cluster, job: Job, layout: Layout) -> Served:
 def pareto(cluster: Cluster, job: Job, gpus: int) -> list[Served]:
     """The points of a cluster that no other beats in both speed and throughput, fastest first.
 
+    None where nothing fits, or where `refusals.refused` has a reason.
+
     Parameters
     ----------
     job
@@ -98,10 +101,12 @@ def pareto(cluster: Cluster, job: Job, gpus: int) -> list[Served]:
     Raises
     ------
     FieldError
-        For `job` that is no decode job.
+        For `job` that is no decode job, and for `gpus` as `refused`.
     """
     if job.kind != "decode":
         raise FieldError("job", f"{job.name} is a {job.kind} job: only serving has such a curve.")
+    if refused(cluster, job, gpus):
+        return []
     rows = fitting_layouts(cluster, job, gpus)
     if not len(rows):
         return []
@@ -180,7 +185,7 @@ def balanced_pools(cluster: Cluster, job: Job, gpus: int) -> tuple[Pools, Served
     nothing is won by splitting what is bound by arithmetic; decoding on each that fits, at the
     batch that its cache holds or the limit allows; workers shared out so that both pools keep up.
     """
-    prompt = _smallest_holder(cluster, job, gpus)
+    prompt = None if refused(cluster, job, gpus) else _smallest_holder(cluster, job, gpus)
     if prompt is None:
         return None
     best: tuple[Pools, Served] | None = None

@@ -21,6 +21,8 @@ from scoring.gpus import PRECISIONS
 from scoring.transformers import Transformer, shape_fields, shapes
 
 JOB_KINDS = ("train", "finetune_lora", "decode", "custom")
+# Formats in which transformers are modelled, their memory among it. Wider ones are custom codes'.
+MODEL_PRECISIONS = ("nvfp4", "fp8", "bf16", "fp16")
 SCALINGS = ("fixed", "volume", "surface")
 WEIGHT_BYTES = {"nvfp4": 0.5625, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "tf32": 4.0, "fp64": 8.0}
 # Formats in which weights alone are narrow and products are of 16 bits; with their scales.
@@ -140,10 +142,12 @@ class Job:
         """
         f = Fields({**given, **_spelled(given)})
         kind = f.text("kind", JOB_KINDS) or "train"
-        precision = f.text("precision", PRECISIONS) or ("fp64" if kind == "custom" else "bf16")
+        custom = kind == "custom"
+        allowed = PRECISIONS if custom else MODEL_PRECISIONS
+        precision = f.text("precision", allowed) or ("fp64" if custom else "bf16")
         for described in ("title", "source", "name", "slug", "model_name", "params_b"):
             f.raw(described)
-        if kind == "custom":
+        if custom:
             job = cls._custom(f, name, precision)
         else:
             job = cls._transformer(f, name, kind, precision)
