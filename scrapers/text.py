@@ -7,7 +7,7 @@ tells a yes from a no; `text_gpus`, `text_links`, `text_fabrics`, `text_networks
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import pairwise
@@ -18,7 +18,7 @@ from catalog.records import WITHHELD, Basis, Fact, OfferRecord, PriceModel
 from scrapers.known_types import facts_of, known_types
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
-from scrapers.quantities import LONGEST
+from scrapers.quantities import LONGEST, fold
 from scrapers.text_fabrics import FABRIC_READERS
 from scrapers.text_gpu_words import gpu_in
 from scrapers.text_gpus import GPU_READERS
@@ -59,21 +59,35 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,80}")
 
 def _listings(slug: str, text: str) -> list[tuple[str, str]]:
     """Each instance type we know with the words up to the next; else what stands apart."""
-    known = {name.lower(): name for name in known_types().get(slug, {})}
-    words: dict[str, int] = {}
-    for match in _NAME.finditer(text):
-        words.setdefault(match[0].rstrip(".").lower(), match.start())
-    # a name of several words ("gpu-h100-sxm 8gpu-128vcpu") may stand apart
-    found = [
-        (name, words[key.split()[0]])
-        for key, name in known.items()
-        if all(word in words for word in key.split())
-    ]
-    found.sort(key=lambda pair: pair[1])
+    found = _known_in(text, known_types().get(slug, {}))
     if not found:
         return [(_first_name(piece), piece) for piece in _pieces(text)]
-    starts = [0] + [start for _, start in found[1:]] + [len(text)]
-    return [(name, text[starts[n] : starts[n + 1]]) for n, (name, _) in enumerate(found)]
+    starts = [0] + [start for start, _ in found[1:]] + [len(text)]
+    return [(name, text[starts[n] : starts[n + 1]]) for n, (_, name) in enumerate(found)]
+
+
+def _known_in(text: str, names: Iterable[str]) -> list[tuple[int, str]]:
+    """Where each of the names first stands: the longest at its place, "H200 NVL" over "H200"."""
+    left, found = text.lower(), []
+    for name in sorted(names, key=len, reverse=True):
+        places = list(_whole(fold(name).lower(), left))
+        if places:
+            found.append((places[0], name))
+        for start in places:
+            left = left[:start] + "\0" * len(fold(name)) + left[start + len(fold(name)) :]
+    for name in set(names) - {name for _, name in found}:
+        # a name of built words ("gpu-h100-sxm 8gpu-128vcpu") may stand apart
+        words = fold(name).lower().split()
+        if len(words) > 1 and "-" in words[0] and all(re.search("[0-9]", word) for word in words):
+            places = [place for word in words for place in [*_whole(word, left)][:1]]
+            found += [(places[0], name)] if len(places) == len(words) else []
+    return sorted(found)
+
+
+def _whole(word: str, text: str) -> Iterator[int]:
+    """Where a word stands that is no piece of a longer one."""
+    pattern = rf"(?<![A-Za-z0-9._-]){re.escape(word)}(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
+    return (match.start() for match in re.finditer(pattern, text))
 
 
 _COUNTED_NAME = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9]x[0-9]{1,2}(?:-[A-Za-z]+)?")
@@ -97,19 +111,37 @@ def _is_counted_name(part: str) -> bool:
     return bool(_COUNTED_NAME.fullmatch(part)) and gpu_in(part) is not None
 
 
-_QUANTITY = re.compile(r"[0-9.,]+-?(?:x[0-9.]+)?[A-Za-z]{1,4}(?:ps|pus?)?", re.IGNORECASE)
+# "80GB", "8-GPU", "1-Click"
+_QUANTITY = re.compile(
+    r"[0-9.,]+-?(?:x[0-9.]+)?[A-Za-z]{1,4}(?:ps|pus?)?|[0-9]{1,2}-[A-Za-z]+", re.IGNORECASE
+)
+_HEADED = re.compile(
+    r"(?:(?:instance|machine|node|server|vm|gpu)[ _-]?)?"
+    r"(?:type|name|instance|sku|shape|size|flavou?r|plan|model|platform|preset|product)"
+    r"(?: [A-Za-z]{1,12})?: ?",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\s|\"'(),;\[\]{}]+")
 
 
 def _first_name(text: str) -> str:
     """The first word that is built like a type's name, else the text's beginning."""
-    stated = re.search(r'"?instance_type"?: ?"?([A-Za-z0-9._-]{2,80})', text)
+    stated = re.search(r'"?instance_type"?: ?(?:"([^"|]{2,80})"|([A-Za-z0-9._:/-]{2,80}))', text)
     if stated:
-        return stated[1]
-    first = re.sub(r"^[A-Za-z ]{1,20}: ", "", text.strip("| ").split("|", maxsplit=1)[0].strip())
-    for match in _NAME.finditer(first):
-        built = all(re.search(sign, match[0]) for sign in ("[0-9]", "[A-Za-z]", "[._-]"))
-        if built and not _QUANTITY.fullmatch(match[0]):
-            return match[0]
+        return stated[1] or stated[2]
+    first = text.strip("| ").split("|", maxsplit=1)[0].strip()
+    if headed := _HEADED.match(first):
+        first = first[headed.end() :]
+    for match in _WORD.finditer(first):
+        word = match[0].rstrip(":.")
+        built = all(re.search(sign, word) for sign in ("[0-9]", "[A-Za-z]", "[._-]"))
+        begins = word.split("/")[0]  # "3.2Tb/s" and "2.49/GPU" are rates
+        if (
+            built
+            and re.match("[A-Za-z]|[0-9].*[A-Za-z]", begins)
+            and not _QUANTITY.fullmatch(begins)
+        ):
+            return word[:80]
     return first[:60]
 
 
@@ -137,7 +169,14 @@ def _read(slug: str, instance: str, text: str) -> Reading:
 
 def _offer(reading: Reading) -> dict[str, object]:
     today = datetime.now(UTC)
-    facts = tuple(_facts(reading, today.date()))
+    # what the name alone says, the catalog has weighed
+    name = reading.instance
+    weighed = _read(reading.provider, name, name).said if reading.known else {}
+    facts = tuple(
+        fact
+        for fact in _facts(reading, today.date())
+        if fact.attribute not in reading.known or fact.value != weighed.get(fact.attribute)
+    )
     bundled = facts_of(reading.provider, reading.instance)
     amount, currency = price_of(reading) or (None, None)
     settled = any(f.attribute == "gpu" and f.value for f in bundled)

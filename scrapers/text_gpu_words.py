@@ -256,21 +256,45 @@ _FIGURE = re.compile(
 _MIB = re.compile(
     r"(?:gpu[-_ ]?(?:memory|ram)|MiB)\"?: ?([0-9]{4,6})|([0-9]{4,6}) ?MiB", re.IGNORECASE
 )
+_VRAM = re.compile(r"(?<![0-9A-Za-z.])([0-9]{1,4})-?vram(?![a-z])", re.IGNORECASE)  # "180g-48vram"
 _HEADING = re.compile(
     r"(?:accelerator|gpu)[- ]memory ?\((GB|GiB|MiB)\)\"?:? ?([0-9]{1,6})", re.IGNORECASE
 )
 _UNITS = {"gb": "GB", "gib": "GiB", "g": "GB", "mib": "MiB", "tb": "TB"}
+# The host's by the word behind it, whatever stands before: "A100 PCIe 80GB RAM", "80GB NVMe".
+_HOSTS = re.compile(
+    r" ?\(?(?:of )?(?:(?:system|host|cpu|main|local|boot|root|os|data|ephemeral|scratch|attached"
+    r"|block|nvme|ssd|persistent|server|ecc|registered) ?){0,3}"
+    r"(?:ram|d?dr[45]|ddr[45]?|lpddr[45x]*|dimms?|disks?|ssds?|nvme|hdds?|storage|volumes?|swap|boot"
+    r"|drives?|(?<=system )memory|(?<=host )memory|(?<=cpu )memory|(?<=main )memory)(?![a-z])",
+    re.IGNORECASE,
+)
 _NOT_THE_GPUS = re.compile(
-    r" ?(?:of )?(?:system |host |cpu |local |boot )?(?:v?ram|ddr|lpddr|\(lpddr|memory|disk|ssd"
-    r"|nvme|storage|boot|infiniband|ib|ethernet|roce|ndr|hdr|rdma|nics?|network|swap|bandwidth)"
+    r" ?(?:of )?(?:memory|infiniband|ib|ethernet|roce|ndr|hdr|rdma|nics?|network|bandwidth)"
     r"(?![a-z])",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
-    r"(?:(?<!v)(?<!gpu )ram|disk|ssd|storage|infiniband|ib|roce|ethernet|rdma|[nhx]dr|v?cpus?)"
-    r"[-:, ]*$",
+    r"(?:(?<!v)(?<!gpu[-_ ])ram|disk|ssd|storage|nvme|infiniband|ib|roce|ethernet|rdma|[nhx]dr"
+    r"|v?cpus?)[-:, ]*$",
     re.IGNORECASE,
 )
+# The word of "2TB RAM 80GB" has its figure; in "80GB RAM 2TB" it is either's.
+TWO_FIGURES = re.compile(
+    r"(?<![0-9.,])([0-9]{1,5}) ?([GT])i?B (?:RAM|NVMe|SSD|disk|storage) ([0-9]{1,5}) ?([GT])i?B",
+    re.IGNORECASE,
+)
+
+
+def is_either(found: re.Match[str]) -> bool:
+    """True where a host's word stands between two figures and may be of the later, larger one."""
+    first, later = (
+        gigabytes(Decimal(n), f"{unit.upper()}B")
+        for n, unit in (found.group(1, 2), found.group(3, 4))
+    )
+    return first < later
+
+
 _GPU_MEMORY = (
     r"vram|gpu[- _]?(?:memory|ram|mem)|accelerator[- _]?memory|hbm[0-9]?e?|gpu-speicher"
     r"|mémoire gpu|gpuメモリ|video memory|memory per gpu|gpu"
@@ -291,6 +315,8 @@ def memories_in(text: str, words: Words) -> Iterator[Memory]:
         yield Memory(gb, "each", mebibytes[0])
     if slice_ := re.match(r"\.([0-9]{2,3})S(?![A-Za-z])", words.near):
         yield Memory(Decimal(slice_[1]), "each", slice_[0])
+    if vram := _VRAM.search(text):
+        yield Memory(Decimal(vram[1]), "", vram[0])
     for near in words.nears:
         yield from _figures(near, beside=True)
     for part in re.split(r"[|;\n]|, ", text):
@@ -298,15 +324,16 @@ def memories_in(text: str, words: Words) -> Iterator[Memory]:
 
 
 def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
+    apart = {m.start(3) for m in TWO_FIGURES.finditer(part) if not is_either(m)}
     for found in _FIGURE.finditer(part):
         before, after = part[: found.start()][-24:], part[found.end() :][:24]
         gpus_own = re.match(
             rf" ?\(?(?:of |total |aggregate )?(?:{_GPU_MEMORY})", after, re.IGNORECASE
         ) or re.search(rf"(?:{_GPU_MEMORY}|sxm[2-6]?|pcie|oam|nvl)[\"): ]*$", before, re.IGNORECASE)
         of_each = _EACH.match(after)
-        if _NOT_THE_GPUS.match(after) and not gpus_own:
+        if _HOSTS.match(after) or (_NOT_THE_GPUS.match(after) and not gpus_own):
             continue
-        if _OTHERS_BEFORE.search(before):
+        if _OTHERS_BEFORE.search(before) and found.start() not in apart:
             continue
         if not beside and not gpus_own and not (of_each and "gpu" in of_each[0].lower()):
             continue

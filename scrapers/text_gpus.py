@@ -7,7 +7,17 @@ from catalog.records import FabricKind, ScaleUp
 from scrapers.azure_sizes import is_rdma_capable, size
 from scrapers.gpu_names import Named, UnknownGpu, identify, in_own_words, memory_of, share_of
 from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
-from scrapers.text_gpu_words import Memory, Words, gpu_in, gpus_by, gpus_in, memories_in
+from scrapers.text_gpu_words import (
+    LIKELY_MOST,
+    TWO_FIGURES,
+    Memory,
+    Words,
+    gpu_in,
+    gpus_by,
+    gpus_in,
+    is_either,
+    memories_in,
+)
 from scrapers.text_reading import Reading, after, number_of, value_of
 
 
@@ -87,7 +97,7 @@ def _in_words(reading: Reading, words: Words) -> Named | None:
         reading.unknown("gpu", f'"{words.printed}" names no card of that form')
         return None
     memories = list(memories_in(reading.text, words))
-    gb, reading.memory = _of_one(memories, slugs, reading.said.get("gpu_count"))
+    gb, reading.memory = _of_one(memories, slugs, reading.gpu_count)
     if len(read) > 1:
         return Named(None, tuple(dict.fromkeys(slugs)), "the text names two GPUs")
     return _identified(reading, words.names[0], gb)
@@ -112,9 +122,17 @@ def _of_one(
         for gb in shares:
             if any(distance_from_nominal(gb, memory_of(s)) < NOMINAL_TOLERANCE for s in slugs):
                 return gb, memory.printed
-    if not memories or memories[0].of == "all" or _is_part(memories[0], slugs, gpu_count):
+    first = memories[0] if memories else None
+    if first is None or first.of == "all" or _is_part(first, slugs, gpu_count):
         return None, ""
-    return memories[0].gb, memories[0].printed
+    if gpu_count is None and any(first.gb in _sums(slug) for slug in slugs):
+        return None, ""
+    return first.gb, first.printed
+
+
+def _sums(slug: str) -> range:
+    """The memory of two and more such GPUs together. [GB]"""
+    return range(2 * memory_of(slug), LIKELY_MOST * memory_of(slug) + 1, memory_of(slug))
 
 
 def _is_part(memory: Memory, slugs: list[str], gpu_count: object) -> bool:
@@ -203,8 +221,9 @@ _VCPUS = re.compile(
 )
 _RAM = re.compile(
     r"(?<![0-9.,])([0-9]{1,2},[0-9]{3}|[0-9]{1,5}(?:\.[0-9])?) ?(GB|GiB|TB|TiB) ?(?:of )?"
-    r"(?:(?:system|host|cpu) )?(?:memory|ram|ddr[45])(?![a-z])"
-    r"|(?<![a-z])(?<!gpu )ram:? ?([0-9]{1,5}) ?(GB|GiB|TB|TiB)",
+    r"(?:(?:system|host|cpu|main|ecc|server) ){0,2}(?:memory|ram|ddr[45])(?![a-z])"
+    r"(?! ?(?:per|/) ?gpu)"
+    r"|(?<![a-z])(?<!gpu[-_ ])ram:? ?([0-9]{1,5}) ?(GB|GiB|TB|TiB)",
     re.IGNORECASE,
 )
 _BYTES = {"gb": "GB", "gib": "GiB", "tb": "TB", "tib": "TiB"}
@@ -214,8 +233,10 @@ def _host(reading: Reading) -> None:
     """ "128 vCPUs" and "2 TB RAM"; plain "memory" may be the GPU's, and says nothing."""
     if vcpus := _VCPUS.search(reading.text):
         reading.say("vcpus", Decimal(vcpus[1] or vcpus[2]), f'"{vcpus[0]}"')
-    ram = _RAM.search(reading.text)
-    if ram and not re.search(r"(?i)[0-9] ?[gt]i?b (?:of )?memory$", ram[0]):
+    two, ram = TWO_FIGURES.search(reading.text), _RAM.search(reading.text)
+    if two and is_either(two):
+        reading.unknown("ram_gb", f'"{two[0]}" may be either of both')
+    elif ram and not re.search(r"(?i)[0-9] ?[gt]i?b (?:of )?memory$", ram[0]):
         amount, unit = (ram[1], ram[2]) if ram[1] else (ram[3], ram[4])
         gb = gigabytes(Decimal(amount.replace(",", "")), _BYTES[unit.lower()])
         reading.say("ram_gb", round(gb, 2), f'"{ram[0]}"')

@@ -2,12 +2,15 @@
 
 import json
 import time
+from decimal import Decimal
 
 import pytest
 from recorded import shared
 from text_lines import one
 
+from catalog.ledger import spec
 from catalog.records import OFFER_KEYS
+from scrapers.known_types import known_types
 from scrapers.listing import Unreadable
 from scrapers.text import read_text
 
@@ -159,3 +162,47 @@ def test_traps_at_hand():
             if expected is not None and read[key] != expected:
                 wrong.append((trap["id"], key, expected, read[key]))
     assert wrong == []
+
+
+# --- Names ------------------------------------------------------------------------------------
+
+
+def same(value: object, read: object) -> bool:
+    """True of a value and what a line of JSON has of it."""
+    if isinstance(value, Decimal):
+        return isinstance(read, int | float) and float(value) == read
+    return read == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_every_name_that_the_catalog_knows_is_read_as_what_the_catalog_says():
+    wrong = []
+    for provider, types in known_types().items():
+        for name, facts in types.items():
+            lines = list(read_text(provider, name))
+            if [line["instance_type"] for line in lines] != [name]:
+                wrong.append((provider, name, [line["instance_type"] for line in lines]))
+                continue
+            differ = {
+                key: (value, lines[0][key])
+                for key, value in spec(facts).columns().items()
+                if value is not None and key in lines[0] and not same(value, lines[0][key])
+            }
+            if differ or lines[0]["warnings"]:
+                wrong.append((provider, name, differ, lines[0]["warnings"]))
+    assert wrong == []
+
+
+def test_a_name_inside_another_is_not_listed():
+    text = "2x NVIDIA H200 NVL | 4x NVIDIA H200"
+    assert [line["gpu"] for line in read_text("runpod", text)] == [
+        "h200-nvl-141gb",
+        "h200-sxm5-141gb",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Quick Cluster: H100", "2-Click Cluster (B200)", "VRT/24Core-240GB-H100x1", "sub/gx8-h100"],
+)
+def test_a_name_is_not_cut_at_its_signs(name):
+    assert one(f"{name} | 25 Gbps Ethernet")["instance_type"] == name

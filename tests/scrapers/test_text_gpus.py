@@ -144,6 +144,35 @@ def test_a_share_of_a_card_has_no_peers(text, count, memory_gb):
     assert read(text, said) == said
 
 
+@pytest.mark.parametrize(
+    ("words", "ram_gb"),
+    [
+        ("80GB RAM", 80), ("320 GB RAM", 320), ("(80GB RAM)", 80), ("RAM: 80GB", 80),
+        ("80GB host RAM", 80), ("80 GB DDR4", 80), (", 80GB system memory", 80),
+        ("80GB disk", None), ("80GB NVMe", None), ("80GB local SSD", None),
+        ("80GB boot disk", None),
+        ("80GB NVMe SSD storage", None), ("80GB RAM per GPU", None), ("40GB RAM 2TB", None),
+    ],
+)  # fmt: skip
+def test_a_figure_of_the_host_is_not_the_gpus(words, ram_gb):
+    line = one(f"4x A100 SXM4 {words}")
+    assert line["gpu_candidates"] == ["a100-sxm4-40gb", "a100-sxm4-80gb"]
+    assert (line["ram_gb"], line["warnings"]) == (ram_gb, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "ram_gb"),
+    [
+        ("80GB VRAM", None), ("80GB HBM2e", None), ("80GB GPU RAM, 1TB RAM", 1000),
+        ("80GB memory", None), ("gpu_ram: 80 GB", None), ("2TB RAM 80GB", 2000),
+        ("320GB storage, 80GB HBM", None), ("| 1TB RAM / 80GB VRAM", 1000),
+    ],
+)  # fmt: skip
+def test_a_figure_of_the_gpu_is_not_the_hosts(words, ram_gb):
+    line = one(f"4x A100 SXM4 {words}")
+    assert (line["gpu"], line["ram_gb"], line["warnings"]) == ("a100-sxm4-80gb", ram_gb, [])
+
+
 def test_the_host_is_not_the_gpu():
     said = {"gpu": "l40s-pcie-48gb", "gpu_memory_gb": 48, "vcpus": 128, "ram_gb": 2000}
     assert read("4x L40S | 128 vCPU | 2 TB RAM | 8x 3.84 TB NVMe", said) == said
