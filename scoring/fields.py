@@ -152,10 +152,21 @@ def read_file(path: Path) -> Mapping[str, object]:
         raise FieldError(path.name, "cannot be read as a text file.") from None
     try:
         is_json = text.lstrip().startswith("{")
-        loaded = json.loads(text) if is_json else tomllib.loads(text)
+        loaded = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
+    except FieldError:
+        raise
     except (ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise FieldError(path.name, f"is neither JSON nor TOML ({reason}).") from None
     if not isinstance(loaded, Mapping):
         raise FieldError(path.name, "must hold one table of named fields.")
     return loaded
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object whose every name stands there once, as TOML asks of its own."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = next(name for name in table if [key for key, _ in pairs].count(name) > 1)
+        raise FieldError(twice[:80], "is given twice.")
+    return table

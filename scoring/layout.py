@@ -116,9 +116,11 @@ class Layout:
             Naming what is unknown, not a number, or does not divide.
         """
         pairs = [part.partition("=") for part in text.split(",") if part.strip()]
-        given: Mapping[str, object] = {
-            key.strip(): value.strip() for key, _, value in pairs if key.strip()
-        }
+        given: dict[str, object] = {}
+        for key, _, value in pairs:
+            if key.strip() in given:
+                raise FieldError(f"layout.{key.strip()}"[:80], "is given twice.")
+            given[key.strip()] = value.strip()
         return cls.from_fields(given, job, gpus)
 
     @classmethod
@@ -178,18 +180,56 @@ def objection(layout: Layout, job: Job) -> str | None:
     """Why one split cannot run the job, or None where it divides."""
     model = job.transformer
     tp, pp, dp = int(layout.tp), int(layout.pp), int(layout.dp)
-    ep, micro = int(layout.ep), int(layout.micro_batch)
+    cp, ep = int(layout.cp), int(layout.ep)
     if model.heads % tp:
         return f"tp = {tp} does not divide {model.heads} heads."
     if pp > model.layers:
         return f"pp = {pp} exceeds {model.layers} layers."
     if ep > 1 and (not model.experts or model.experts % ep):
         return f"ep = {ep} does not divide {model.experts} experts."
-    if (tp * dp * int(layout.cp)) % ep:
+    if (tp * dp * cp) % ep:
         return f"ep = {ep} does not divide tp · cp · dp."
-    if job.trains and (job.global_batch or 0) % (dp * micro):
-        return f"dp · micro_batch = {dp * micro} does not divide global_batch {job.global_batch}."
+    if job.trains:
+        return _objection_to_training(layout, job)
+    if cp > 1 or layout.virtual_stages > 1:
+        return "cp and virtual_stages have no meaning in decoding."
     return None
+
+
+def _objection_to_training(layout: Layout, job: Job) -> str | None:
+    """What training asks of a split beyond what decoding does: sequence, chunks and batch divide.
+
+    A rank of a causal ring holds two pieces of a sequence, an early and a late one.
+    """
+    pp, chunks = int(layout.pp), int(layout.virtual_stages)
+    cp, share = int(layout.cp), int(layout.dp) * int(layout.micro_batch)
+    if cp > 1 and job.seq_len % (2 * cp):
+        return f"cp = {cp} does not divide seq_len {job.seq_len} into two pieces a rank."
+    if chunks > 1 and pp == 1:
+        return f"virtual_stages = {chunks} needs a pipeline, pp > 1."
+    if not chunks_divide(job.transformer, pp, chunks):
+        layers = job.transformer.layers
+        return f"virtual_stages = {chunks} does not divide the {layers} layers on pp = {pp}."
+    if (job.global_batch or 0) % share:
+        return f"dp · micro_batch = {share} does not divide global_batch {job.global_batch}."
+    return None
+
+
+def chunks_divide(model: Transformer, pp: int, chunks: int) -> bool:
+    """True where each of pp stages comes in so many chunks.
+
+    Even stages are cut evenly. Where the layers divide over no count (61 of DeepSeek-V3) they are
+    laid out by hand, and each chunk only needs a layer; the head and the layers of multi-token
+    prediction are some.
+    """
+    if chunks > 1 and stages_divide(model, pp):
+        return stage_layers(model, pp) % chunks == 0
+    return chunks == 1 or pp * chunks <= model.layers + 2 + model.mtp_layers
+
+
+def stage_layers(model: Transformer, pp: int) -> int:
+    """Layers of one of pp even stages, counting embedding and head where they must be."""
+    return model.layers // pp if model.layers % pp == 0 else (model.layers + 2) // pp
 
 
 def stages_divide(model: Transformer, pp: int) -> bool:
@@ -268,14 +308,15 @@ def _schedules(
     share = (job.global_batch or 0) // dp
     limit = max(MAX_MICRO_BATCH_TOKENS // job.seq_len, 8)
     micros = (job.micro_batch,) if job.micro_batch else divisors(share, limit)
-    per_stage = model.layers // pp if model.layers % pp == 0 else (model.layers + 2) // pp
     zeros = (0,) if dp * cp == 1 else (0, 1, 2, 3) if pp == 1 else (0, 1)
     for micro in micros:
         if share % micro:
             continue
         rounds = share // micro
         interleaves = (
-            divisors(per_stage, MAX_VIRTUAL_STAGES) if pp > 1 and rounds % pp == 0 else (1,)
+            divisors(stage_layers(model, pp), MAX_VIRTUAL_STAGES)
+            if pp > 1 and rounds % pp == 0
+            else (1,)
         )
         for virtual in interleaves:
             for zero in zeros:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scoring.constants import SOFTWARE
+from scoring.fields import Fields
 from scoring.hardware import Cluster
-from scoring.layout import RECOMPUTE, Layout, divisors
+from scoring.layout import RECOMPUTE, Layout, divisors, objection
 from scoring.machines import (
     CannotPredict,
     Prediction,
@@ -25,9 +26,10 @@ from scoring.measured_runs import Metric, metric_of, recompute_of, zero_group, z
 from scoring.measured_serving import predict_serving
 from scoring.measured_shapes import precision_of_row, shape_of_row
 from scoring.memory import training_memory
+from scoring.refusals import MAX_GPUS
 from scoring.search import fastest_layouts
 from scoring.training import training_step
-from scoring.workload import Job
+from scoring.workload import MAX_BATCH, MAX_SEQ_LEN, Job
 
 RAN_ANYWAY = 1.15
 USUAL_CHUNKS = 6  # of a stage; MLPerf's GPT-3 runs that say so have 4, 6 or 8
@@ -58,6 +60,9 @@ def _train(row: Mapping[str, str]) -> Prediction:
     cluster = machine(row)
     job, assumed = _training_job(row)
     layout, guessed = _training_layout(row, cluster, job, count)
+    why = objection(layout, job)
+    if why:
+        raise CannotPredict(f"the stated layout does not divide: {why}")
     seconds = _step_seconds(cluster, job, layout)
     amounts = {
         "seconds": seconds**2,
@@ -94,10 +99,15 @@ def training_question(row: Mapping[str, str]) -> tuple[Cluster, Job, Layout]:
 
 
 def _gpus(row: Mapping[str, str]) -> int:
-    count = int(number(row, "num_gpus") or 0)
+    count = _whole(row, "num_gpus", MAX_GPUS)
     if not count:
         raise CannotPredict("GPU count not stated")
     return count
+
+
+def _whole(row: Mapping[str, str], column: str, most: int) -> int | None:
+    """A count of a row, from 1 to what any job may have; None where it is not stated."""
+    return Fields({column: number(row, column)}).whole(column, 1, most)
 
 
 def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
@@ -140,8 +150,8 @@ def _hardware_flop(job: Job) -> float:
 
 
 def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
-    batch = number(row, "global_batch")
-    micro = number(row, "micro_batch")
+    batch: float | None = _whole(row, "global_batch", MAX_BATCH)
+    micro = _whole(row, "micro_batch", MAX_BATCH)
     dp = number(row, "dp") or _ranks_left(row)
     assumed = False
     if not batch:
@@ -155,7 +165,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
     bert = row.get("model_name", "").startswith("BERT")
     software = software_of_row(row)
     recompute, known = _recompute(row, software)
-    seq_len = number(row, "seq_len")
+    seq_len: float | None = _whole(row, "seq_len", MAX_SEQ_LEN)
     if not seq_len:
         raise CannotPredict("sequence length not stated")
     if bert:
@@ -168,7 +178,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         model=shape_of_row(row),
         seq_len=int(seq_len),
         global_batch=int(batch),
-        micro_batch=int(micro) if micro else None,
+        micro_batch=micro,
         recompute=recompute,
         software=software,
         lora_rank=16 if kind == "finetune_lora" else 0,
@@ -208,6 +218,8 @@ def _training_layout(
     if share < 1:  # MLPerf counts dp without cp in some submissions
         dp, cp = float(job.global_batch or 1), count / (tp * pp * (job.global_batch or 1))
         share = 1.0
+        if cp != int(cp):
+            raise CannotPredict("the stated layout does not divide the batch")
     # Recipes of pipelines keep micro-batches small, to fill the pipeline.
     open_sizes = (1.0,) if pp > 1 else (1.0, 2.0, 4.0, 8.0)
     sizes = open_sizes if micro is None else (float(micro),)

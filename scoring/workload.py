@@ -27,6 +27,8 @@ SCALINGS = ("fixed", "volume", "surface")
 WEIGHT_BYTES = {"nvfp4": 0.5625, "fp8": 1.0, "bf16": 2.0, "fp16": 2.0, "tf32": 4.0, "fp64": 8.0}
 # Formats in which weights alone are narrow and products are of 16 bits; with their scales.
 WEIGHT_ONLY_BYTES = {"int4": 0.53125, "q4_k_m": 0.606, "int8": 1.0}
+MAX_SEQ_LEN = 100_000_000  # tokens
+MAX_BATCH = 100_000_000  # sequences of a step
 MAX_DRAFTED = 16  # tokens guessed a step; engines guess 1 to 8
 
 
@@ -177,13 +179,13 @@ class Job:
     def _transformer(cls, f: Fields, name: str, kind: str, precision: str) -> "Job":
         slug = f.text("model", shapes())
         model = Transformer.read(f, slug or name, shape_fields(slug) if slug else {})
-        seq_len = f.whole("seq_len", 1, 100_000_000)
+        seq_len = f.whole("seq_len", 1, MAX_SEQ_LEN)
         if seq_len is None:
             raise FieldError("seq_len", "must be given.")
-        batch = f.whole("global_batch", 1, 100_000_000)
+        batch = f.whole("global_batch", 1, MAX_BATCH)
         if batch is None and kind != "decode":
             raise FieldError("global_batch", "must be given.")
-        micro = f.whole("micro_batch", 1, 1_000_000)
+        micro = f.whole("micro_batch", 1, MAX_BATCH)
         if micro and batch and batch % micro:
             raise FieldError("micro_batch", f"must divide global_batch ({batch}), not {micro}.")
         rank = f.whole("lora_rank", 1, 65_536)

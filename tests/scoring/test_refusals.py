@@ -9,7 +9,9 @@ from scoring.cli import main
 from scoring.estimate import estimate, rank, search
 from scoring.fields import FieldError
 from scoring.hardware import Cluster, cluster, cluster_fields
+from scoring.layout import Layout, candidates, objection
 from scoring.machines import CannotPredict
+from scoring.measured import predict
 from scoring.measured_shapes import precision_of_row
 from scoring.serving import balanced_pools, pareto
 from scoring.workload import MODEL_PRECISIONS, Job, job
@@ -104,3 +106,111 @@ def test_the_command_gives_the_reason_and_exit_1(tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer["points"] == []
     assert "no fabric joins them" in answer["reasons"][0]
+
+
+# ------------------------------------------------------------------ splits
+
+
+def asked(model, layout, gpus, **fields):
+    """The estimate of a job on so many H100 with a layout in words."""
+    given = {"model": model, "seq_len": 8192, "global_batch": 1024, **fields}
+    task = Job.from_fields(given)
+    return estimate(cluster("dgx-h100-ndr"), task, gpus, Layout.parse(layout, task, gpus))
+
+
+@pytest.mark.parametrize(
+    ("model", "gpus", "layout", "named"),
+    [
+        ("llama3-70b", 256, "tp=8,pp=4,dp=8,virtual_stages=7", "virtual_stages = 7"),
+        ("llama3-70b", 256, "tp=8,pp=4,dp=8,virtual_stages=1000000", "virtual_stages = 1000000"),
+        ("llama3-70b", 256, "tp=8,pp=1,dp=32,virtual_stages=6", "pp > 1"),
+        ("llama3-8b", 56, "tp=8,cp=7", "cp = 7"),
+        ("llama3-8b", 64, "tp=8,dp=8,micro_batch=3", "micro_batch = 24"),
+        ("deepseek-v3", 256, "pp=32,dp=8,virtual_stages=4", "virtual_stages = 4"),
+        ("llama3-8b", 64, "tp=8,tp=4", "layout.tp: is given twice"),
+    ],
+)
+def test_a_split_that_does_not_divide_is_refused(model, gpus, layout, named):
+    with pytest.raises(FieldError, match=named.replace("(", r"\(")):
+        asked(model, layout, gpus)
+
+
+@pytest.mark.parametrize(
+    ("model", "gpus", "layout"),
+    [
+        ("llama3-70b", 256, "tp=8,pp=4,dp=8,virtual_stages=5"),  # 20 layers a stage
+        ("llama3-405b", 512, "tp=8,pp=8,dp=8,virtual_stages=4"),  # 126 and the two ends
+        ("deepseek-v3", 256, "pp=4,dp=64,ep=64,virtual_stages=4"),  # 61: laid out by hand
+        ("llama3-8b", 64, "tp=8,cp=8"),
+    ],
+)
+def test_a_split_that_divides_is_answered(model, gpus, layout):
+    assert asked(model, layout, gpus).to_json()["job"]
+
+
+@pytest.mark.parametrize("layout", ["tp=8,cp=2,dp=1", "tp=8,pp=2,dp=1,virtual_stages=2"])
+def test_decoding_has_no_ring_and_no_chunks(layout):
+    with pytest.raises(FieldError, match="decoding"):
+        Layout.parse(layout, DECODE, 16)
+
+
+def test_every_layout_that_the_search_costs_passes_the_same_rule():
+    task = job("llama3-405b-pretrain")
+    rows = candidates(task, 1024)
+    assert len(rows) > 100
+    assert not any(objection(rows.row(n), task) for n in range(0, len(rows), 7))
+
+
+def test_a_name_that_stands_twice_in_a_file_is_refused(tmp_path, capsys):
+    file = tmp_path / "job.json"
+    file.write_text('{"model": "llama3-8b", "seq_len": 4096, "seq_len": 8192, "global_batch": 8}')
+    asked_for = ["--cluster", "dgx-h100-ndr", "--gpus", "8", "--job", str(file)]
+    assert main(["estimate", *asked_for]) == 2
+    assert capsys.readouterr().err == "seq_len: is given twice.\n"
+
+
+RUN = {
+    "kind": "train",
+    "model_name": "a 70B",
+    "layers": "80",
+    "hidden": "8192",
+    "ffn_hidden": "28672",
+    "heads": "64",
+    "kv_heads": "8",
+    "vocab": "128256",
+    "seq_len": "8192",
+    "micro_batch": "1",
+    "global_batch": "128",
+    "gpu_model": "H100-SXM-80GB",
+    "num_gpus": "64",
+    "gpus_per_node": "8",
+    "precision": "bf16",
+    "tp": "4",
+    "pp": "4",
+    "cp": "2",
+    "vp": "5",
+    "framework": "NeMo 24.09",
+    "metric_name": "step_time_s",
+    "metric_value": "14.7",
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("micro_batch", "3"),
+        ("micro_batch", "100"),
+        ("heads", "7"),
+        ("vp", "3"),
+        ("seq_len", "1e15"),
+        ("seq_len", "0"),
+        ("num_gpus", "1e9"),
+        ("num_gpus", "0"),
+        ("global_batch", "0"),
+        ("cp", "7"),
+    ],
+)
+def test_a_measured_row_of_nonsense_is_a_reason_and_never_a_number(column, value):
+    assert predict(RUN).value > 0
+    with pytest.raises((CannotPredict, FieldError)):
+        predict({**RUN, column: value})
