@@ -163,6 +163,32 @@ _GPUS = re.compile(
 )
 
 
+# "18 x GB200 NVL72 trays (72 GPUs)": what is counted first is nodes
+_NODES = re.compile(
+    r"(?<![0-9A-Za-z.-])([0-9]{1,4}) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]* ){0,5}?"
+    r"((?:compute )?trays|nodes|servers|systems|machines|hosts|boxes|DGX(?! cloud))(?![a-z])"
+    r"([^|;]*?(?<![0-9A-Za-z.])([0-9]{1,5}) (?:\w+ )?gpus(?![a-z]))?",
+    re.IGNORECASE,
+)
+TRAY_GPUS = 4  # of an NVL72 rack
+
+
+def gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
+    """How many GPUs each of the counted nodes has, and why; None where no nodes are counted."""
+    found = _NODES.search(text)
+    if found is None or found[1] == "0":
+        return None
+    nodes, word, gpus_ = int(found[1]), found[2].lower(), int(found[4] or 0)
+    each = Decimal(gpus_) / nodes
+    if gpus_ and promised(text[: found.start(4)][-24:]) and each in range(1, LIKELY_MOST + 1):
+        return each, f'"{found[0]}": {gpus_} GPUs by {nodes} is {each:f} each'
+    if word.endswith("trays") and re.search("NVL ?(?:36|72|144)", text, re.IGNORECASE):
+        return Decimal(TRAY_GPUS), f'"{found[0]}": a tray of the rack has {TRAY_GPUS} GPUs'
+    if word == "dgx":
+        return None, f'"{found[0]}" counts systems: their GPUs are not said'
+    return None
+
+
 _ALONE = re.compile(
     r"(?:^|[|;\"]) ?(?:x ?([0-9]{1,2})|([0-9]{1,2}) ?x) ?(?=$|[|;\"])", re.IGNORECASE
 )  # "| x8 |"

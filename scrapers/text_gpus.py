@@ -15,6 +15,7 @@ from scrapers.text_gpu_words import (
     gpu_in,
     gpus_by,
     gpus_in,
+    gpus_of_a_node,
     is_either,
     memories_in,
 )
@@ -44,6 +45,12 @@ _HEADINGS = (
 def _counts(reading: Reading) -> None:
     """How many GPUs: a heading, beside the name, or "8 GPUs"; 0 is a share, by its memory."""
     reading.words = words = gpu_in(reading.text)
+    if node := gpus_of_a_node(reading.text):
+        each, why = node
+        reading.say("gpu_count", each, why)
+        reading.unknown("gpu_count", why)
+        if each is None:
+            return
     headed = after(reading, *_HEADINGS)
     number = r"[0-9]{1,4}(?:/[0-9]{1,2}|\.[0-9]{1,4})?(?![0-9.]| ?[gt]i?b| ?x ?[0-9])"
     found = re.match(number, headed[1], re.IGNORECASE) if headed else None

@@ -4,6 +4,7 @@ A "no" after or before the word, both ways printed for one, a bridge of cards to
 """
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 
 from catalog.facts import gpus
@@ -11,7 +12,7 @@ from catalog.records import ScaleUp
 from scrapers.gpu_names import chip_of, form_of
 from scrapers.listed_facts import BRIDGED
 from scrapers.quantities import Bandwidth, bandwidths
-from scrapers.text_claims import Stance, claim
+from scrapers.text_claims import Stance, claim, clauses
 from scrapers.text_reading import Reading
 
 
@@ -164,4 +165,43 @@ def _printed(reading: Reading, rate: Bandwidth, one_way: Decimal) -> None:
         reading.warnings.append(f"NVLink of {gbytes:f} GB/s: this GPU has {2 * one_way} both ways")
 
 
-LINK_READERS = (_mesh, _rack, _nvlink, _one_way)
+_LINKED = re.compile(r"nvlink|nvswitch|gpu.to.gpu|p2p|peer|xgmi|infinity fabric", re.IGNORECASE)
+_NOT_LINKED = re.compile(r"C2C|hbm|memory|bisection", re.IGNORECASE)
+LATEST_PCIE = 6
+
+
+def _impossible(reading: Reading) -> None:
+    """A rate between GPUs that neither one of them has, both ways, nor all of them together."""
+    if not reading.slugs or (most := _both_ways(reading)) is None:
+        return
+    domain = reading.said.get("scale_up_domain_gpus")
+    together = max(reading.gpu_count or 1, Decimal(domain) if isinstance(domain, int) else 1)
+    for clause in clauses(reading.text):
+        if not _LINKED.search(clause) or _NOT_LINKED.search(clause):
+            continue
+        for rate in bandwidths(clause):
+            gbytes = rate.total / 8
+            sums = (together * most, together * most / 2)
+            if rate.bytes_written and gbytes > most and not _about(gbytes, sums):
+                whose = " or ".join(reading.slugs)
+                has = f"{whose} has {most / 2:f} GB/s one way, {most:f} both ways"
+                why = f'"{clause}": {gbytes:f} GB/s is more than a GPU can: {has}'
+                reading.warnings.append(f"{why}; not read")
+
+
+def _both_ways(reading: Reading) -> Decimal | None:
+    """Of all links of one GPU; of a card without, of its 16 lanes of PCIe. [GB/s]"""
+    if (one_way := _rated(reading)) is not None:
+        return 2 * one_way
+    if any(form_of(slug) != "pcie" for slug in reading.slugs):
+        return None
+    said = (gpus()[slug].get("pcie_generation") for slug in reading.slugs)
+    generations = [int(str(fact.value)) if fact else LATEST_PCIE for fact in said]
+    return Decimal(4 * 2 ** max(generations))  # 32 GB/s of generation 3, then twice as much
+
+
+def _about(gbytes: Decimal, sums: Iterable[Decimal]) -> bool:
+    return any(abs(gbytes - total) <= total / 50 for total in sums)
+
+
+LINK_READERS = (_mesh, _rack, _nvlink, _one_way, _impossible)

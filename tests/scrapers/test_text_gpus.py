@@ -125,6 +125,23 @@ def test_how_many(text, count):
 
 
 @pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("18 x GB200 NVL72 trays (72 GPUs)", 4),
+        ("36x GB300 NVL72 compute trays, 144 GPUs in all", 4),
+        ("18 x GB200 NVL72 trays", 4),  # a tray has so many
+        ("16x HGX H100 nodes (128 GPUs)", 8),
+        ("2x DGX H100 (16 GPUs)", 8),
+        ("2x DGX H100", None),  # two systems
+        ("8x H100 SXM nodes, clusters up to 512 GPUs", 8),
+        ("8x H100 SXM5 per node, 16 nodes, 128 GPUs total", 8),
+    ],
+)
+def test_nodes_that_are_counted_are_not_gpus(text, count):
+    assert one(text)["gpu_count"] == count
+
+
+@pytest.mark.parametrize(
     ("text", "count", "memory_gb"),
     [
         ("0.5x L40S", 0.5, 24),

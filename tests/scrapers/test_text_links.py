@@ -85,3 +85,31 @@ def test_an_nvlink_rate_in_bits_is_a_slip():
 
 def test_links_of_a_virtual_machine_are_to_be_asked_about():
     assert "ask" in one('"vms_enabled": true on a multi-GPU host')["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("8x H100 SXM5 | p2p 1800GB/s", "450 GB/s one way, 900 both ways"),
+        ("8x H100 SXM5 | NVLink 1.8 TB/s per GPU", "450 GB/s one way, 900 both ways"),
+        ("8x A100 SXM4 80GB | GPU-to-GPU 900 GB/s", "300 GB/s one way, 600 both ways"),
+        ("8x MI300X | Infinity Fabric 1792 GB/s", "448 GB/s one way, 896 both ways"),
+        ("2x L40S | p2p: 900 GB/s", "32 GB/s one way, 64 both ways"),
+    ],
+)
+def test_a_link_rate_that_no_such_gpu_has_is_refused_with_the_equation(text, has):
+    assert has in one(text)["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "8x H100 SXM5 | p2p 900 GB/s",
+        "8x H100 SXM5 | NVSwitch 7.2 TB/s in all",
+        "4x GB200 NVL72 | NVLink 130 TB/s",
+        "8x H100 SXM5 | 3.35 TB/s HBM3 memory with NVLink",
+        "2x L40S | p2p 50 GB/s",
+    ],
+)
+def test_a_link_rate_that_such_gpus_have_stands(text):
+    assert one(text)["warnings"] == []
