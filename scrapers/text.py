@@ -224,9 +224,16 @@ def _why(reading: Reading, facts: list[Fact]) -> Iterator[str]:
     for name, reason in reading.why.items():
         if name not in found:
             yield f"{name}: {reason}"
+    looked = {fact.attribute: fact for fact in facts if fact.value is None}
     for name in ASKED:
-        if name not in found and name not in reading.why:
-            yield f"{name}: not known: nothing in the text says it, and no rule follows"
+        if name in found or name in reading.why:
+            continue
+        nothing = f"{name}: not known: nothing in the text says it, and no rule follows"
+        if name in looked:
+            fact = looked[name]
+            yield f"{nothing}; our facts of {reading.instance}: {fact.note} ({fact.source})"
+        else:
+            yield nothing
 
 
 def _says(reading: Reading, fact: Fact) -> str:

@@ -165,8 +165,9 @@ _GPUS = re.compile(
 
 # "18 x GB200 NVL72 trays (72 GPUs)": what is counted first is nodes
 _NODES = re.compile(
-    r"(?<![0-9A-Za-z.-])([0-9]{1,4}) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]* ){0,5}?"
-    r"((?:compute )?trays|nodes|servers|systems|machines|hosts|boxes|DGX(?! cloud))(?![a-z])"
+    r"(?<![0-9A-Za-z.-])([0-9]{1,4}|one|two|four|eight) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]* ){0,5}?"
+    r"((?:compute )?trays|racks?|nodes|servers|systems|machines|hosts|boxes|DGX(?! cloud))"
+    r"(?![a-z])"
     r"([^|;]*?(?<![0-9A-Za-z.])([0-9]{1,5}) (?:\w+ )?gpus(?![a-z]))?",
     re.IGNORECASE,
 )
@@ -178,12 +179,16 @@ def gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
     found = _NODES.search(text)
     if found is None or found[1] == "0":
         return None
-    nodes, word, gpus_ = int(found[1]), found[2].lower(), int(found[4] or 0)
-    each = Decimal(gpus_) / nodes
-    if gpus_ and promised(text[: found.start(4)][-24:]) and each in range(1, LIKELY_MOST + 1):
-        return each, f'"{found[0]}": {gpus_} GPUs by {nodes} is {each:f} each'
-    if word.endswith("trays") and re.search("NVL ?(?:36|72|144)", text, re.IGNORECASE):
+    nodes, word = int(_NUMBERS.get(found[1].lower(), found[1])), found[2].lower()
+    rack = re.search("NVL ?(36|72)(?![0-9])", text, re.IGNORECASE)
+    each = Decimal(found[4] or 0) / nodes
+    most = int(rack[1]) if rack and word.startswith("rack") else LIKELY_MOST
+    if found[4] and promised(text[: found.start(4)][-24:]) and each in range(1, most + 1):
+        return each, f'"{found[0]}": {found[4]} GPUs by {nodes} is {each:f} each'
+    if rack and word.endswith("trays"):
         return Decimal(TRAY_GPUS), f'"{found[0]}": a tray of the rack has {TRAY_GPUS} GPUs'
+    if rack and word.startswith("rack"):
+        return Decimal(rack[1]), f'"{found[0]}": such a rack has {rack[1]} GPUs'
     if word == "dgx":
         return None, f'"{found[0]}" counts systems: their GPUs are not said'
     return None

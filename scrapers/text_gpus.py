@@ -38,7 +38,7 @@ def _azure_size(reading: Reading) -> None:
 _HEADINGS = (
     "instance-gpu-count", "num_gpus", "gpus[_ ]per[_ ](?:node|vm|instance)", "gpu[_ ]count",
     "number[_ ]of[_ ]gpus", "accelerators", "gpus", "count", "quantity", "qty",
-    r"(?:nvidia|amd)\.com/gpu", "anzahl(?: der)? gpus?", "nombre de gpus?", "GPU(?:数|枚数)",
+    r"(?:nvidia|amd)\.com/gpu", "anzahl(?: (?:der )?gpus?)?", "nombre de gpus?", "GPU(?:数|枚数)",
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def _gpu(reading: Reading) -> None:
         stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name", r"gpu\.product")
         parts = map(_uncounted, reading.parts)
         own = [part for part in parts if in_own_words(part, reading.provider)]
-        for whole in filter(None, (stated, *own, reading.text)):
+        for whole in filter(None, (stated, *own, _uncounted(reading.text))):
             if reading.gpu is None or reading.gpu.slug is None:
                 reading.gpu = _identified(reading, whole) or reading.gpu
     words = reading.words
@@ -83,7 +83,7 @@ def _gpu(reading: Reading) -> None:
 
 
 def _uncounted(part: str) -> str:
-    return re.sub(r"^[0-9]{1,2} ?x ?| ?x ?[0-9]{1,2}$", "", part, flags=re.IGNORECASE)
+    return re.sub(r"^[0-9]{1,2} ?x ?| ?[x:] ?[0-9]{1,2}$", "", part, flags=re.IGNORECASE)
 
 
 def _identified(reading: Reading, words: str, gb: Decimal | None = None) -> Named | None:
@@ -227,6 +227,7 @@ _VCPUS = re.compile(
     re.IGNORECASE,
 )
 _RAM = re.compile(
+    r"(?:(?<![0-9A-Za-z.])(?P<modules>[0-9]{1,2}) ?x ?)?"
     r"(?<![0-9.,])([0-9]{1,2},[0-9]{3}|[0-9]{1,5}(?:\.[0-9])?) ?(GB|GiB|TB|TiB) ?(?:of )?"
     r"(?:(?:system|host|cpu|main|ecc|server) ){0,2}(?:memory|ram|ddr[45])(?![a-z])"
     r"(?! ?(?:per|/) ?gpu)"
@@ -244,8 +245,9 @@ def _host(reading: Reading) -> None:
     if two and is_either(two):
         reading.unknown("ram_gb", f'"{two[0]}" may be either of both')
     elif ram and not re.search(r"(?i)[0-9] ?[gt]i?b (?:of )?memory$", ram[0]):
-        amount, unit = (ram[1], ram[2]) if ram[1] else (ram[3], ram[4])
+        amount, unit = (ram[2], ram[3]) if ram[2] else (ram[4], ram[5])
         gb = gigabytes(Decimal(amount.replace(",", "")), _BYTES[unit.lower()])
+        gb *= int(ram["modules"] or 1)  # "32x 64GB DDR5"
         reading.say("ram_gb", round(gb, 2), f'"{ram[0]}"')
 
 

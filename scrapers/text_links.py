@@ -85,7 +85,9 @@ def _mesh(reading: Reading) -> None:
     """AMD's modules meet over Infinity Fabric however many of a board are rented."""
     slugs = reading.slugs
     if slugs and slugs[0].startswith("mi") and "-oam-" in slugs[0] and _several(reading):
-        reading.say("scale_up", ScaleUp.INFINITY_FABRIC_MESH.value, "OAM modules are a mesh")
+        reading.say(
+            "scale_up", ScaleUp.INFINITY_FABRIC_MESH.value, "it names OAM modules, which are a mesh"
+        )
 
 
 # --- Its rate ---------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ def _generation_of_links(reading: Reading) -> None:
     chips = {slug.split("-")[0] for slug in reading.slugs}
     for generation, of in NVLINK_CHIPS.items():
         if chips and chips <= of:
-            why = f"NVLink of this chip is generation {generation}"
+            why = f"it names a chip whose NVLink is generation {generation}"
             reading.say("nvlink_generation", generation, why)
 
 

@@ -350,7 +350,7 @@ def _number_of_nics(reading: Reading) -> None:
     if total is not None or reading.said.get("fabric") != FabricKind.INFINIBAND.value:
         return
     for clause in (c for part in reading.parts for c in clauses(part)):
-        ports, port = _adapters(clause), port_of(clause)
+        ports, port = _links("", f" {clause}"), port_of(clause)
         if ports and port and not bandwidths(clause):
             _product(reading, ports, Decimal(port), port, clause)
 

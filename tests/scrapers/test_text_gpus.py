@@ -13,6 +13,7 @@ H100S = ["h100-nvl-94gb", "h100-pcie-80gb", "h100-sxm5-80gb"]
         ("DGX A100 80GB", "a100-sxm4-80gb"),
         ("8x H100 | NVSwitch", "h100-sxm5-80gb"),  # no card has one
         ("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"),  # the driver's name
+        ("nvidia-h100-80gb-hbm3:8", "h100-sxm5-80gb"),
         ("nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3", "h100-sxm5-80gb"),
         ("n3-L40Sx4 | flavor", "l40s-pcie-48gb"),
         ("gx9-160x1792x8a100p | A100 80GB", "a100-pcie-80gb"),
@@ -106,6 +107,8 @@ def test_a_card_that_is_none_of_ours_is_not_the_next_best(text):
         ("accelerators: {L40S: 8}", 8),
         ("gpu: H100:80GB:8", 8),
         ("8x NVIDIA® L40S™", 8),
+        ("NVIDIA A40 | Anzahl: 8", 8),
+        ("nvidia-h100-80gb-hbm3:8", 8),
         ("H100 SXM 8基 | L40S", 8),
         ("H100 SXM 8卡", 8),
         ("16x V100 SXM2 32GB", 16),
@@ -133,6 +136,8 @@ def test_how_many(text, count):
         ("16x HGX H100 nodes (128 GPUs)", 8),
         ("2x DGX H100 (16 GPUs)", 8),
         ("2x DGX H100", None),  # two systems
+        ("one GB200 NVL72 rack: 72 GPUs", 72),
+        ("2 x GB300 NVL72 racks", 72),
         ("8x H100 SXM nodes, clusters up to 512 GPUs", 8),
         ("8x H100 SXM5 per node, 16 nodes, 128 GPUs total", 8),
     ],
@@ -183,6 +188,7 @@ def test_a_figure_of_the_host_is_not_the_gpus(words, ram_gb):
         ("80GB VRAM", None), ("80GB HBM2e", None), ("80GB GPU RAM, 1TB RAM", 1000),
         ("80GB memory", None), ("gpu_ram: 80 GB", None), ("2TB RAM 80GB", 2000),
         ("320GB storage, 80GB HBM", None), ("| 1TB RAM / 80GB VRAM", 1000),
+        ("80GB VRAM | 32x 64GB DDR5", 2048),
     ],
 )  # fmt: skip
 def test_a_figure_of_the_gpu_is_not_the_hosts(words, ram_gb):
