@@ -30,7 +30,8 @@ from scoring.collectives import forget_times
 from scoring.constants import SOFTWARE
 from scoring.fields import FieldError
 from scoring.machines import CannotPredict, gpu_slug, number
-from scoring.measured import measured_value, predict, software_of_row, training_question
+from scoring.measured import measured_value, predict, training_question
+from scoring.measured_software import software_of_row
 from scoring.memory import training_memory
 from scoring.search import by_lower_bound, fastest
 from scoring.units import GIGA
@@ -195,8 +196,8 @@ def left_out(rows: list[Row], group: Callable[[Row], Any]) -> dict[int, float]:
     """The error of each row, by its `id()`, predicted without any row of its group."""
     found: dict[int, float] = {}
     for name, part in _by(rows, group).items():
-        for profile, mine in _by(part, software_of_row).items():
-            others = [r for r in rows if software_of_row(r) == profile and group(r) != name]
+        for profile, mine in _by(part, _profile).items():
+            others = [r for r in rows if _profile(r) == profile and group(r) != name]
             if len(others) >= ENOUGH_ROWS:
                 known: dict[str, float] = {"multiplier": refitted_multiplier(profile, others)}
             else:
@@ -204,6 +205,10 @@ def left_out(rows: list[Row], group: Callable[[Row], Any]) -> dict[int, float]:
             with profile_with(profile, **known):
                 found |= dict(zip([id(r) for r in mine], errors(mine), strict=True))
     return found
+
+
+def _profile(row: Row) -> str:
+    return software_of_row(row).profile
 
 
 def refitted_multiplier(profile: str, rows: list[Row]) -> float:

@@ -31,8 +31,9 @@ from scoring.estimate import best_rate, rank, smallest_rate
 from scoring.fields import FieldError
 from scoring.hardware import Cluster, cluster, clusters
 from scoring.layout import candidates
-from scoring.machines import CannotPredict, machine, software_of_row
+from scoring.machines import CannotPredict, machine
 from scoring.measured import predict
+from scoring.measured_software import software_of_row
 from scoring.memory import training_memory
 from scoring.search import (
     by_lower_bound,
@@ -231,7 +232,7 @@ def fit_multipliers() -> None:
     """What each profile's multiplier would have to be for no bias on its rows."""
     rows: dict[str, list[Mapping[str, str]]] = defaultdict(list)
     for row in training_rows():
-        rows[software_of_row(row)].append(row)
+        rows[software_of_row(row).profile].append(row)
     for name, mine in sorted(rows.items()):
         now, wanted = SOFTWARE[name].multiplier, refitted_multiplier(name, mine)
         print(f"multiplier {name:20s} {now:.2f} → {wanted:.2f} ({len(mine)} rows)")

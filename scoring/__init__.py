@@ -37,6 +37,7 @@ Read it in this order; each module uses only those above it.
     machines      the machine that a measured row names
     measured_runs  the words of a measured training run
     measured_shapes  the model that a measured row names
+    measured_software  the software that a measured row ran
     measured_collectives  rows of collectives as questions to the model
     measured_serving  rows of serving as questions to the model
     measured      rows of published measurements as questions to the model

@@ -148,7 +148,6 @@ class Software:
     """One generation of a training framework: one multiplier, two overlaps, and facts of it."""
 
     title: str
-    prefixes: tuple[str, ...]
     multiplier: float
     tp_overlap: float
     dp_overlap: float
@@ -157,7 +156,11 @@ class Software:
     gradient_bytes: float
     pp_overlap: float
     ep_overlap: float = 0.0
-    families: tuple[str, ...] = ()  # of GPUs that it was written for; all where none is named
+    family: str = ""  # generations of one framework share it; "" is any that is not known
+    names: tuple[str, ...] = ()  # of the family, as they stand in a row's, in small letters
+    since: float = 0.0  # year and its part
+    usual: bool = False  # the generation where no date is stated
+    kernels: tuple[str, ...] = ()  # GPU families that it was written for; all where none is named
     selective_layers: float = 0.0  # share of layers that selective recompute repeats; 0: of none
     recompute: str = "selective"  # where a run does not say: or full, or block by block
     interleaves: bool = False  # a run that does not say how deep has several chunks a stage

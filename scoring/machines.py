@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scoring.constants import SOFTWARE
 from scoring.fields import FieldError
 from scoring.gpus import gpus
 from scoring.hardware import Cluster
@@ -36,6 +35,7 @@ class Prediction:
     assumed: bool  # something that the row leaves open was taken for granted
     kind: str
     curve: bool = False  # drawn by a measured curve of curves.toml
+    warnings: tuple[str, ...] = ()
 
 
 def pairs_of(row: Mapping[str, str]) -> dict[str, str]:
@@ -181,31 +181,3 @@ def _fabric(row: Mapping[str, str], node: int, count: int) -> dict[str, object]:
         "gpudirect": "no" if fabric in ("ethernet", "omni_path") else "yes",
         "sharp": "yes" if re.search(r"(?<!no )(?<!without )sharp", text) else "no",
     }
-
-
-def software_of_row(row: Mapping[str, str]) -> str:
-    """The profile of a row: of its framework; in MLPerf of the round and of BERT."""
-    part = gpus().get(gpu_slug(row) or "")
-    mlperf = re.search(r"^BERT|MLPerf v[0-9.]+", row.get("model_name", ""))
-    name = mlperf[0] if mlperf else row.get("framework", "")
-    return software_of(name, part.family_name if part else "")
-
-
-def software_of(framework: str, family: str = "") -> str:
-    """The profile of the longest prefix that a framework's name has, of those for the GPU.
-
-    However it is capitalised; a name that begins with none is known by one within it: "PyTorch 2.5,
-    FSDP2" or "NVIDIA NeMo".
-    """
-    said = framework.lower()
-
-    def likeness(prefix: str) -> tuple[bool, int]:
-        word = prefix.lower()
-        return (bool(word) and said.startswith(word)), len(word) if word in said else -1
-
-    best: dict[str, tuple[bool, int]] = {
-        name: max(likeness(prefix) for prefix in software.prefixes)
-        for name, software in SOFTWARE.items()
-        if not software.families or family in software.families
-    }
-    return max(best, key=lambda name: best[name])

@@ -6,7 +6,6 @@ framework's habit) stands in and the prediction says that it was assumed.
 """
 
 import itertools
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,12 +18,19 @@ from scoring.machines import (
     Prediction,
     machine,
     number,
-    software_of_row,
 )
 from scoring.measured_collectives import predict_collective
-from scoring.measured_runs import Metric, metric_of, recompute_of, zero_group, zero_stage
+from scoring.measured_runs import (
+    Metric,
+    metric_of,
+    recompute_of,
+    says,
+    zero_group,
+    zero_stage,
+)
 from scoring.measured_serving import predict_serving
-from scoring.measured_shapes import precision_of_row, shape_of_row
+from scoring.measured_shapes import is_encoder, precision_of_row, shape_of_row
+from scoring.measured_software import counts_whole_attention, software_of_row
 from scoring.memory import training_memory
 from scoring.refusals import MAX_GPUS
 from scoring.search import fastest_layouts
@@ -74,7 +80,13 @@ def _train(row: Mapping[str, str]) -> Prediction:
     value = amounts[metric.counts] / seconds / metric.unit
     if metric.per_gpu or metric.counts == "utilisation":
         value /= count
-    return Prediction(value, is_rate=metric.is_rate, assumed=assumed or guessed, kind="train")
+    return Prediction(
+        value,
+        is_rate=metric.is_rate,
+        assumed=assumed or guessed,
+        kind="train",
+        warnings=software_of_row(row).warnings,
+    )
 
 
 def _peak_flop_per_s(cluster: Cluster, job: Job) -> float:
@@ -86,7 +98,7 @@ def _peak_flop_per_s(cluster: Cluster, job: Job) -> float:
 
 def _recompute_levels(job: Job) -> tuple[float, ...]:
     """What a run that does not say may have recomputed: nothing, or what its software does."""
-    return {"selective": (0.0, 1.0), "full": (0.0, 2.0), "block": (0.0,)}[
+    return {"selective": (0.0, 1.0), "full": (0.0, 2.0), "always": (2.0,), "block": (0.0,)}[
         SOFTWARE[job.software].recompute
     ]
 
@@ -126,20 +138,15 @@ def _step_seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
 
 
 def _counted_flop(row: Mapping[str, str], job: Job, metric: Metric) -> float:
-    """The flop of a step as the source of a rate counts them; times are never touched.
-
-    NeMo, Megatron-LM and torchtitan counted attention without its mask until 2025: 12 s/h in
-    nemo/utils/flops_formulas.py, seq/hidden in num_floating_point_operations, 12 l a d s.
-    """
+    """The flop of a step as the source of a rate counts them; times are never touched."""
     if "HARDWARE" in row.get("extra", ""):
         return _hardware_flop(job)
-    if metric.hardware:
-        return job.model_flop * (4.0 / 3.0 if job.recompute == "full" else 1.0)
-    if re.match(r"NeMo NeMo2[45]|Megatron-(LM|Core)|torchtitan", row.get("framework", "")):
+    flop = job.model_flop
+    if counts_whole_attention(row.get("framework", "")):
         model = job.transformer
         width = model.heads * (model.head_dim + model.v_head_dim)
-        return job.model_flop + 3.0 * job.tokens * model.layers * job.seq_len * width
-    return job.model_flop
+        flop += 3.0 * job.tokens * model.layers * job.seq_len * width
+    return flop * (4.0 / 3.0 if metric.hardware and job.recompute == "full" else 1.0)
 
 
 def _hardware_flop(job: Job) -> float:
@@ -160,15 +167,15 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         batch = micro * dp  # no gradient accumulation is mentioned
         assumed = True
     precision, stated = precision_of_row(row)
-    task = row.get("model_name", "") + row.get("extra", "")
-    kind = "finetune_lora" if "lora" in task.lower() else "train"
-    bert = row.get("model_name", "").startswith("BERT")
+    task = f"{row.get('model_name', '')}; {row.get('extra', '')}"
+    kind = "finetune_lora" if says("q?lora", task) else "train"
+    encoder = is_encoder(row)
     software = software_of_row(row)
-    recompute, known = _recompute(row, software)
+    recompute = recompute_of(row.get("activation_recompute", ""))
     seq_len: float | None = _whole(row, "seq_len", MAX_SEQ_LEN)
     if not seq_len:
         raise CannotPredict("sequence length not stated")
-    if bert:
+    if encoder:
         # Submissions run without padding; a sample of MLPerf's Wikipedia fills half of 512.
         seq_len, assumed = BERT_FILL * seq_len, True
     job = Job(
@@ -180,12 +187,13 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         global_batch=int(batch),
         micro_batch=micro,
         recompute=recompute,
-        software=software,
+        software=software.profile,
         lora_rank=16 if kind == "finetune_lora" else 0,
-        expert_imbalance=1.0 if "force-balanced" in row.get("extra", "") else None,
-        scored_share=BERT_MASKED if bert else 1.0,
+        expert_imbalance=1.0 if says("force-balanced", row.get("extra", "")) else None,
+        scored_share=BERT_MASKED if encoder else 1.0,
     )
-    return job, assumed or not stated or not known
+    guessed = recompute is None or bool(software.warnings)
+    return job, assumed or not stated or guessed
 
 
 def _ranks_left(row: Mapping[str, str]) -> float | None:
@@ -270,11 +278,3 @@ def measured_value(row: Mapping[str, str]) -> float:
     if value is None or value <= 0:
         raise CannotPredict("no measured value")
     return value
-
-
-def _recompute(row: Mapping[str, str], software: str) -> tuple[str | None, bool]:
-    """none, selective or full where stated, else what the model finds; and whether it is stated."""
-    said = recompute_of(row.get("activation_recompute", ""))
-    if said:
-        return said, True
-    return ("full" if software == "megatron-deepspeed" else None), False

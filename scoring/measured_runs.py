@@ -95,3 +95,17 @@ def recompute_of(text: str) -> str | None:
     if re.match(r"(full|uniform)\b", words):
         return "full"
     return "selective" if re.match(r"(selective|core[_ ]attn|attention|attn)", words) else None
+
+
+def says(word: str, text: str) -> bool:
+    """True where a text names a thing and does not deny it: "LoRA r=16", but not "no LoRA".
+
+    `word` is a pattern; it stands alone, so that "Explora-8B" is no LoRA.
+    """
+    denied = r"\b(no|not|non|without|w/o)[ -]+(a[ -]+)?$"
+    for found in re.finditer(
+        rf"(?<![a-z]){word}(?![a-z])(\s*[=:]\s*(no|off|false|none|0)\b)?", text.lower()
+    ):
+        if not found[1] and not re.search(denied, text.lower()[: found.start()]):
+            return True
+    return False

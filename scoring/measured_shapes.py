@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scoring.machines import CannotPredict, number
-from scoring.transformers import Transformer, known_shape, shape
+from scoring.transformers import Transformer, known_shape, shape, shapes
 from scoring.units import GIGA
 
 
@@ -51,6 +51,20 @@ def shape_of_row(row: Mapping[str, str]) -> Transformer:
     # Two matrices or three: what comes nearer to the parameters that the row states.
     both = (stated, replace(stated, gated=not gated))
     return min(both, key=lambda shape: abs(math.log(shape.parameters / (size * GIGA))))
+
+
+WORD_PIECES = range(30_522, 30_593)  # the vocabulary of BERT and its kin, padded up to 64s
+
+
+def is_encoder(row: Mapping[str, str]) -> bool:
+    """True for a model that reads a sequence at once and guesses its masked words.
+
+    By its vocabulary of word pieces where the row states one, else by the public model it names.
+    """
+    vocab = number(row, "vocab")
+    slug = known_shape(row.get("model_name", ""))
+    stated = vocab or (shapes()[slug].get("vocab") if slug else None)
+    return stated in WORD_PIECES
 
 
 def precision_of_row(row: Mapping[str, str]) -> tuple[str, bool]:

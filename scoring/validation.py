@@ -69,6 +69,7 @@ def validate(path: Path) -> dict[str, Any]:
                 "error": -log_ratio if found.is_rate else log_ratio,
                 "assumed": found.assumed,
                 "curve": found.curve,
+                "warnings": list(found.warnings),
                 "kind": found.kind,
                 "framework": row.get("framework") or "",
                 "gpu": gpu_slug(row) or row.get("gpu_model") or "",

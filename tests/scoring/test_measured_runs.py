@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.machines import CannotPredict, gpu_slug, machine, software_of
+from scoring.machines import CannotPredict, gpu_slug, machine
 from scoring.measured import predict
 from scoring.measured_runs import metric_of, recompute_of, zero_group, zero_stage
 from scoring.measured_shapes import shape_of_row
@@ -118,21 +118,6 @@ def test_the_batch_follows_from_the_splits_where_it_is_not_stated():
     found = predict(bare)
     assert found.assumed
     assert found.value == predict({**RUN, "global_batch": "4"}).value
-
-
-@pytest.mark.parametrize(
-    ("framework", "profile"),
-    [
-        ("NeMo 25.04", "megatron"),
-        ("NVIDIA NeMo", "megatron"),
-        ("megatron-lm main", "megatron"),
-        ("PyTorch 2.5, FSDP2", "torchtitan"),
-        ("torchtitan", "torchtitan"),
-        ("a framework of one's own", "vendor"),
-    ],
-)
-def test_a_framework_is_known_by_a_name_within_its_name(framework, profile):
-    assert software_of(framework, "h100") == profile
 
 
 @pytest.mark.parametrize(

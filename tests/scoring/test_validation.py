@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from scoring.cli import main
-from scoring.machines import software_of_row
 from scoring.validation import kendall_tau, summary, validate
 
 COLUMNS = """id,source_repo_or_doc,kind,model_name,layers,hidden,ffn_hidden,heads,kv_heads,vocab,
@@ -56,15 +55,6 @@ def test_a_rate_in_flop_follows_how_its_source_counted(tmp_path):
     # 12 s against 6 s of 72 h a layer and token, s = 2,048 and h = 12,288: 1.4 % more for the same
     # work, beside what the two generations differ in time.
     assert 1.0 < by_id["w"] / by_id["m"] < 1.1
-
-
-def test_a_round_of_mlperf_is_a_generation_of_software():
-    row = {"model_name": "GPT-3 175B (MLPerf v5.1)", "framework": "x", "gpu_model": "NVIDIA B200"}
-    assert software_of_row(row) == "vendor-2025"
-    assert software_of_row({**row, "model_name": "GPT-3 175B (MLPerf v4.1)"}) == "vendor"
-    assert software_of_row({**row, "gpu_model": "AMD Instinct MI325X"}) == "rocm"
-    assert software_of_row({**row, "model_name": "GPT-3", "framework": "NeMo 26"}) == "megatron"
-    assert software_of_row({"framework": "Megatron-LM 2021"}) == "megatron-2021"
 
 
 def test_collectives_are_predicted(tmp_path):
