@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench.accuracy import errors, refitted_multiplier, training_rows
 from scoring import curves
 from scoring.collectives import forget_times
-from scoring.constants import LINKS, SOFTWARE
+from scoring.constants import FABRICS, LINKS, SOFTWARE, FabricConstants, LinkConstants
 from scoring.estimate import best_rate, rank, smallest_rate
 from scoring.fields import FieldError
 from scoring.hardware import Cluster, cluster, clusters
@@ -154,6 +154,7 @@ def fit(directory: Path) -> None:
     """Kernel plateaus and links from microbenchmarks; multipliers from end-to-end rows."""
     fit_gemm(directory / "kernels" / "gemm_efficiency.csv")
     fit_links(directory / "nccl.csv")
+    fit_fabrics(directory / "nccl.csv", Path(__file__).with_name("between_nodes.csv"))
     fit_multipliers()
 
 
@@ -191,7 +192,24 @@ def fit_links(path: Path) -> None:
                 rows[_link_of(where)].append(row)
     with patch.object(curves, "_grids", dict):  # what a curve draws says nothing of its formula
         for name, mine in sorted(rows.items()):
-            fit_link(name, mine)
+            fit_table(f"link {name}", LINKS[name], mine)
+    forget_times()
+
+
+def fit_fabrics(*paths: Path) -> None:
+    """The constants of each fabric, from every row whose ranks it joins."""
+    rows: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for path in paths:
+        for _, row in read_rows(path):
+            try:
+                where = machine(row)
+                predict(row)
+            except (CannotPredict, FieldError):
+                continue
+            if float(row["num_gpus"]) > where.near_gpus:
+                rows[where.fabric].append(row)
+    for name, mine in sorted(rows.items()):
+        fit_table(f"fabric {name}", FABRICS[name], mine)
     forget_times()
 
 
@@ -201,11 +219,13 @@ def _link_of(where: Cluster) -> str:
     return next(name for name, link in LINKS.items() if link is where.pcie)
 
 
-def fit_link(name: str, rows: list[Mapping[str, str]]) -> None:
-    """Print the constants of one link that its rows ask for; what stands in the file is kept."""
-    link, kept = LINKS[name], replace(LINKS[name])
-    counted = "nvls_min_ranks"  # a count, not a constant of a formula
-    names = [f.name for f in fields(link) if getattr(link, f.name) > 0 and f.name != counted]
+def fit_table(
+    name: str, link: LinkConstants | FabricConstants, rows: list[Mapping[str, str]]
+) -> None:
+    """Print the constants of a link or a fabric that its rows ask for; the file's are kept."""
+    kept = replace(link)
+    counted = ("nvls_min_ranks", "first_node_gbits")  # bounds, not constants of a formula
+    names = [f.name for f in fields(link) if getattr(link, f.name) > 0 and f.name not in counted]
 
     def miss() -> float:
         forget_times()
@@ -223,7 +243,7 @@ def fit_link(name: str, rows: list[Mapping[str, str]]) -> None:
             else:
                 object.__setattr__(link, constant, value)
     found = ", ".join(f"{constant} {getattr(link, constant):.3g}" for constant in names)
-    print(f"link {name:10s} {len(rows):5d} rows: {before:.3f} → {best:.3f} with {found}")
+    print(f"{name:22s} {len(rows):5d} rows: {before:.3f} → {best:.3f} with {found}")
     for constant in names:
         object.__setattr__(link, constant, getattr(kept, constant))
 

@@ -2,9 +2,9 @@
 
     t = base + steps · hop + x + √(ramp · steps · x),    x = bytes moved / bandwidth
 
-The square root is the slow approach of a pipeline to line rate; inside a node every measured curve
-is missed by 20 to 50 % in its middle without it. Between nodes latency takes its place: rings over
-2 to 128 nodes and over 20 racks are met by a straight α–β line. Constants are those of
+The square root is the slow approach of a pipeline to line rate; inside a node, and in trees between
+nodes, every measured curve is missed by 20 to 50 % in its middle without it. Rings between nodes,
+over 2 to 128 of them and over 20 racks, are met by a straight α–β line. Constants are those of
 constants.toml. An algorithm that is not legal for a group takes NEVER.
 
 References
@@ -37,7 +37,6 @@ from scoring.units import (
 
 NEVER = 1e30  # s: an algorithm that is not legal here. Finite, so that no arithmetic warns
 CHANNEL_RANKS_CAP = 8.0  # the ring's rate no longer grows with ranks beyond this many
-TREE_EFFICIENCY = 0.92  # of the ring's rate; NCCL tuning.cc
 NODE_DOMAIN = 16  # GPUs; wider domains are racks: 20 of NVL72 measure as flat rings; coreweave
 ONE_SHOT_MAX_RANKS = 8.0
 
@@ -109,15 +108,26 @@ def _inner_link(cluster: Cluster) -> tuple[float, float, float]:
     return link.base_s, link.hop_s, link.ramp_s
 
 
+def crossing_s(cluster: Cluster, x: Value) -> Value:
+    """Latency of one step between nodes, of a message that moves for x seconds. [s]
+
+    NCCL sends short messages with flags among the data (LL), long ones in chunks that wait for a
+    handshake (Simple): a step takes a share of `hop_s` at first, all of it from a few µs on.
+    """
+    short = NETWORK.short_hop_share
+    return cluster.hop_s * (short + (1.0 - short) * x / (x + NETWORK.protocol_us * MICRO))
+
+
 def _ring(cluster: Cluster, g: Group, passes: float, size: Value) -> Value:
     """`passes` trips of size·(n−1)/n around the ring of a group. [s]"""
     base, hop, ramp = _inner_link(cluster)
     many = g.domains > 1
     steps = passes * (g.ranks - 1)
-    crossings = where(many, passes * (g.domains - 1), 0.0)
-    latency = (steps - crossings) * hop + crossings * cluster.hop_s
-    latency = latency * where(many, NETWORK.ring_hop_factor, 1.0)
+    # A ring of M nodes leaves each once, and the last step that a pass saves is one inside.
+    crossings = where(many, passes * (g.domains - where(g.near > 1, 0.0, 1.0)), 0.0)
     x = steps / g.ranks * size / ring_rate(cluster, g)
+    latency = (steps - crossings) * hop + crossings * crossing_s(cluster, x / passes)
+    latency = latency * where(many, NETWORK.ring_hop_factor, 1.0)
     pace = where(many, crossings * cluster.fabric_link.ramp_us * MICRO, steps * ramp)
     return base + latency + x + sqrt(pace * x)
 
@@ -146,17 +156,18 @@ def ring_all_gather(cluster: Cluster, size: Value, g: Group) -> Value:
 def tree_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
     """Double binary tree over nodes, a chain inside each: latency grows with log₂ of the nodes. [s]
 
-        t = base + 2[(near−1)·hop + log₂(M)·hop_net] + max(2·size/inner, sends·size/(near·nic))/.92
+        t = base + 2[(near−1)·hop + log₂(M)·hop_net] + max(2·size/inner, sends·size/(near·nic))/e
 
     A byte leaves a node twice, up and down, but once between two nodes, each the root of one tree:
     two nodes run faster than any larger number (78 of a ring's 50 GB/s on p4de).
     """
     base, hop, ramp = _inner_link(cluster)
     depth = 2.0 * log2(maximum(g.domains, 1.0))
-    latency = 2.0 * (g.near - 1) * hop + depth * cluster.hop_s
     inner = 2.0 * size / ring_rate(cluster, Group(g.near, g.fast, g.near, 1.0))
-    x = maximum(inner, _over_the_fabric(cluster, size, g)) / TREE_EFFICIENCY
-    ramps = 2.0 * (g.near - 1) * ramp + depth * cluster.fabric_link.ramp_us * MICRO
+    x = maximum(inner, _over_the_fabric(cluster, size, g)) / NETWORK.tree_efficiency
+    latency = 2.0 * (g.near - 1) * hop + depth * crossing_s(cluster, x)
+    tree_ramp = where(g.domains > 1, cluster.fabric_link.tree_ramp_us * MICRO, 0.0)
+    ramps = 2.0 * (g.near - 1) * ramp + tree_ramp
     time = base + latency + x + sqrt(ramps * x)
     return time if cluster.domain_gpus <= NODE_DOMAIN else where(g.domains > 1, NEVER, time)
 
@@ -182,7 +193,7 @@ def nvls_rate(cluster: Cluster, fast: Value) -> Value:
     ring = domain_rate(cluster, fast)
     if not sums_in_switch(cluster):
         return ring
-    share = 1.0 - 0.045 * (CHANNEL_RANKS_CAP - minimum(fast, CHANNEL_RANKS_CAP))
+    share = 1.0 - NETWORK.nvls_rank_loss * (CHANNEL_RANKS_CAP - minimum(fast, CHANNEL_RANKS_CAP))
     full = cluster.link.nvls * cluster.scale_up_bytes_per_s * share
     return where(fast >= cluster.link.nvls_min_ranks, maximum(full, ring), ring)
 
@@ -213,9 +224,9 @@ def nvls_tree_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
     inner = 2.0 * (g.fast - 1) / g.fast * size / maximum(nvls_rate(cluster, g.fast), 1.0)
     depth = 2.0 * log2(maximum(g.domains, 1.0))
     base, hop, ramp = _inner_link(cluster)
-    latency = base + 2.0 * (g.fast - 1) * hop + depth * cluster.hop_s
     x = maximum(inner, _over_the_fabric(cluster, size, g))
-    pace = ramp * 2.0 * (g.fast - 1) + cluster.fabric_link.ramp_us * MICRO * depth
+    latency = base + 2.0 * (g.fast - 1) * hop + depth * crossing_s(cluster, x)
+    pace = ramp * 2.0 * (g.fast - 1) + cluster.fabric_link.tree_ramp_us * MICRO
     return where(legal, latency + x + sqrt(pace * x), NEVER)
 
 
@@ -227,9 +238,9 @@ def sharp_all_reduce(cluster: Cluster, size: Value, g: Group) -> Value:
     inner = 2.0 * (g.fast - 1) / g.fast * size / inner_rate
     outer = size / g.near / nic_rate(cluster, g)
     base, hop, ramp = _inner_link(cluster)
-    latency = base + 2.0 * (g.fast - 1) * hop + 2.0 * cluster.hop_s
     x = maximum(inner, outer)
-    pace = ramp * 2.0 * g.fast + cluster.fabric_link.ramp_us * MICRO * 2.0
+    latency = base + 2.0 * (g.fast - 1) * hop + 2.0 * crossing_s(cluster, x)
+    pace = ramp * 2.0 * g.fast + cluster.fabric_link.tree_ramp_us * MICRO
     return where(g.domains > 1, latency + x + sqrt(pace * x), NEVER)
 
 
@@ -254,15 +265,16 @@ def _one_node(g: Group) -> Truth:
 
 
 def pat_all_gather(cluster: Cluster, size: Value, g: Group) -> Value:
-    """Parallel aggregated trees, one rank a node: log₂ steps, .75 of the rate; NCCL ≥ 2.23. [s]"""
+    """Parallel aggregated trees, one rank a node: log₂ steps at less than the ring's rate. [s]"""
     legal = (g.near == 1) & (g.ranks > 2)
     if nowhere(legal):
         return NEVER
     base, _, ramp = _inner_link(cluster)
     steps = log2(maximum(g.ranks, 1.0))
-    x = (g.ranks - 1) / g.ranks * size / (0.75 * ring_rate(cluster, g))
+    x = (g.ranks - 1) / g.ranks * size / (NETWORK.pat_efficiency * ring_rate(cluster, g))
     pace = max(ramp, cluster.fabric_link.ramp_us * MICRO)
-    time = base + steps * cluster.hop_s + 2.8 * MICRO * g.ranks / 8.0 + x + sqrt(pace * steps * x)
+    latency = base + steps * crossing_s(cluster, x) + NETWORK.pat_rank_us * MICRO * g.ranks
+    time = latency + x + sqrt(pace * steps * x)
     return where(legal, time, NEVER)
 
 
@@ -318,9 +330,13 @@ def chain_broadcast(cluster: Cluster, size: Value, g: Group) -> Value:
 
 
 def one_send(cluster: Cluster, size: Value, g: Group) -> Value:
-    """One rank sends its buffer to the farthest of its group. [s]"""
+    """One rank sends its buffer to the farthest of its group. [s]
+
+    Among more than two each receives while it sends, one step of a ring, at no more than its rate.
+    """
     nic = nic_rate(cluster, g)
-    link = NETWORK.send_recv_efficiency * max(cluster.pair_bytes_per_s, 1.0)
+    link: Value = NETWORK.send_recv_efficiency * max(cluster.pair_bytes_per_s, 1.0)
+    link = where(g.fast > 2, minimum(link, domain_rate(cluster, g.fast)), link)
     rate = where(g.near > g.fast, pcie_rate(cluster, 2.0 * g.fast, g.fast), link)
     rate = where(g.domains > 1, minimum(where(g.fast > 1, link, nic), nic), rate)
     latency = where(g.domains > 1, cluster.hop_s, 0.0)

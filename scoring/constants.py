@@ -86,7 +86,8 @@ class FabricConstants:
 
     efficiency: float
     hop_us: float
-    ramp_us: float
+    ramp_us: float  # of a ring, for each crossing
+    tree_ramp_us: float  # of a tree, whatever its depth
     first_node_gbits: float = 0.0  # nodes of at most this rate have its first generation of cards
     first_hop_us: float = 0.0
 
@@ -102,6 +103,12 @@ class Network:
     host_bounce_efficiency: float
     socket_node_gbytes_per_s: float
     ring_hop_factor: float
+    short_hop_share: float
+    protocol_us: float
+    tree_efficiency: float
+    nvls_rank_loss: float
+    pat_efficiency: float
+    pat_rank_us: float
     rack_ring_efficiency: float
     one_shot_us: float
     one_shot_meeting_us: float

@@ -7,7 +7,7 @@ from math import log, log2
 import numpy as np
 import pytest
 
-from scoring.algorithms import expert_exchange, ring_all_gather, ring_all_reduce
+from scoring.algorithms import crossing_s, expert_exchange, ring_all_gather, ring_all_reduce
 from scoring.collectives import (
     ALGORITHMS,
     KINDS,
@@ -15,6 +15,7 @@ from scoring.collectives import (
     bus_bytes_per_s,
     bus_factor,
     collective_time,
+    domain_rate,
     expected_bus,
     fastest_algorithm,
     group,
@@ -46,10 +47,18 @@ def test_a_ring_all_reduce_of_one_gigabyte_by_hand():
 
 
 def test_between_nodes_the_ring_runs_at_the_lanes_of_a_node_by_hand():
-    # 2 nodes of 8: min(237.7, 8 lanes · 25 GB/s · .96 = 192) GB/s; 15 steps, of them 1 crossing
-    # latency = 9.4 + (14 · .84 + 14) · 1.4 µs = 45.464 µs; x = 15/16 · 1e9 / 192e9; no ramp
+    # 2 nodes of 8: min(237.7, 8 lanes · 25 GB/s · .96 = 192) GB/s; 15 steps, of them 2 crossings
+    # latency = 9.4 + (13 · .84 + 2 · 16) · 1.4 µs = 69.488 µs; x = 15/16 · 1e9 / 192e9; no ramp
     took = ring_all_gather(SELENE, 1e9, group(SELENE, 16.0))
-    assert took == pytest.approx(45.464e-6 + 15 / 16 * 1e9 / 192e9, rel=1e-9)
+    assert took == pytest.approx(69.488e-6 + 15 / 16 * 1e9 / 192e9, rel=1e-5)
+
+
+def test_a_step_of_a_short_message_between_nodes_takes_a_share_of_a_long_one():
+    # NVIDIA/nccl#812: rings over two DGX A100, 93 to 94 µs up to 512 B
+    short = ring_all_reduce(SELENE, 64.0, group(SELENE, 16.0))
+    assert short == pytest.approx(93e-6, rel=0.05)
+    assert crossing_s(SELENE, 0.0) < 0.6 * crossing_s(SELENE, 1e-3)
+    assert crossing_s(SELENE, 1e-3) == pytest.approx(SELENE.hop_s, rel=1e-3)
 
 
 @pytest.mark.parametrize("slug", clusters())
@@ -103,6 +112,32 @@ def test_bus_bandwidth_is_that_of_nccl_tests():
     assert bus_factor("all_reduce", 8.0) == 1.75
     assert bus_factor("all_gather", 8.0) == bus_factor("all_to_all", 8.0) == 0.875
     assert bus_factor("broadcast", 8.0) == bus_factor("send_recv", 8.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("link", "gbits", "gpu", "kind", "ranks", "points"),
+    [
+        # bench/between_nodes.csv; size in MiB → time in us
+        ("InfiniBand NDR", 400, "H100", "all_reduce", 16, {1: 93, 8: 152, 64: 477, 1024: 4497}),
+        ("InfiniBand NDR", 400, "H100", "all_reduce", 32, {8: 217, 64: 579, 1024: 5809}),
+        ("RoCE", 400, "H200", "all_reduce", 16, {1: 77, 8: 150, 64: 461, 1024: 4389}),
+        ("RoCE", 400, "B200", "all_gather", 16, {1: 80, 8: 94, 64: 295, 1024: 3106}),
+        ("InfiniBand HDR", 200, "A100", "all_reduce", 16, {2: 124, 8: 199, 512: 5760}),
+        ("GPUDirect-TCPXO", 200, "H100", "all_gather", 16, {8: 332, 64: 656, 1024: 5533}),
+    ],
+)
+def test_the_middle_of_a_curve_between_nodes_is_met(link, gbits, gpu, kind, ranks, points):
+    said = {"gpu_model": gpu, "num_gpus": str(ranks), "gpus_per_node": "8", "model_name": kind}
+    said |= {"inter_link": link, "inter_gbps_per_gpu": str(gbits), "metric_name": "time_us"}
+    for mib, us in points.items():
+        found = predict({**row(**said), "extra": f"bytes={mib * 2**20}"})
+        assert found.value == pytest.approx(us, rel=0.2), mib
+
+
+def test_a_shift_among_many_ranks_is_no_faster_than_a_step_of_their_ring():
+    two, eight = (bus("selene-a100", "send_recv", 1e9, ranks) for ranks in (2, 8))
+    assert eight < two
+    assert eight == pytest.approx(domain_rate(SELENE, 8.0) / 1e9, rel=0.01)
 
 
 @pytest.mark.parametrize(

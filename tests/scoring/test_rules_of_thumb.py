@@ -310,5 +310,5 @@ def test_ten_thousand_gpus_feel_a_congested_roce_more_than_a_thousand():
 
     few, many = (loss(n, 2 * n, 2) for n in (1024, 10240))
     assert 0 < loss(1024, 2048, 1) < 0.005  # well built, a thousand do not notice
-    assert loss(10240, 20480, 1) > 1.5 * loss(1024, 2048, 1)  # hashed flows meet in more tiers
+    assert loss(10240, 20480, 1) > 1.3 * loss(1024, 2048, 1)  # hashed flows meet in more tiers
     assert 0.015 < few < many
