@@ -51,6 +51,13 @@ SHAPE_FIELDS = (
 )
 
 
+# What a name adds that changes no shape: how the weights were tuned or stored, and when.
+ENDINGS = re.compile(
+    r"[-_ ]*\b(base|instruct|chat|it|hf|thinking|preview|pretrain(ing)?|sft|lora|"
+    r"bf16|[mn][xv]fp[48]|fp[48]|v0\.\d|\d{4})$"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Transformer:
     """A decoder, dense or a mixture of experts. Widths in elements."""
@@ -302,8 +309,14 @@ def shape(slug: str) -> Transformer:
 
 def known_shape(title: str) -> str | None:
     """The slug of the public model that a measured row names, however it is spelled, or None."""
-    name = title.split(" (", maxsplit=1)[0]
-    return _names().get(_bare(name)) or _names().get(_bare(name.rpartition("/")[2]))
+    name = title.lower().replace("×", "x").split(" (", maxsplit=1)[0].strip()
+    while name:
+        found = _names().get(_bare(name)) or _names().get(_bare(name.rpartition("/")[2]))
+        shorter = ENDINGS.sub("", name)
+        if found or shorter == name:
+            return found
+        name = shorter
+    return None
 
 
 @cache

@@ -129,6 +129,8 @@ PUBLISHED_BILLIONS = {
     "deepseek-v3": 671.0,
     "kimi-k2": 1026.0,
     "llama3-405b": 405.9,
+    "grok-1": 316.0,
+    "llama4-maverick": 400.7,
 }
 
 
@@ -144,6 +146,14 @@ def test_shapes_have_as_many_weights_as_published():
         ("Qwen/Qwen2.5-72B", "qwen25-72b"),
         ("Kimi_K2 (w/o MTP)", "kimi-k2"),
         ("mixtral 8x22b", "mixtral-8x22b"),
+        ("Mixtral 8×7B v0.1", "mixtral-8x7b"),
+        ("DeepSeek-V3-Base", "deepseek-v3"),
+        ("deepseek-ai/DeepSeek-R1-0528", "deepseek-v3"),
+        ("qwen3 30b", "qwen3-30b-a3b"),
+        ("Grok-1", "grok-1"),
+        ("Llama 4 Scout", "llama4-scout"),
+        ("Llama-4-Maverick-17B-128E-Instruct-FP8", "llama4-maverick"),
+        ("Llama 4", None),  # which of the two is not said
         ("Llama", None),
     ],
 )
