@@ -165,17 +165,33 @@ _GPUS = re.compile(
 
 # "18 x GB200 NVL72 trays (72 GPUs)": what is counted first is nodes
 _NODES = re.compile(
-    r"(?<![0-9A-Za-z.-])([0-9]{1,4}|one|two|four|eight) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]* ){0,5}?"
+    r"(?<![0-9A-Za-z.-])([0-9]{1,4}|one|two|four|eight) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]{0,20} ){0,5}?"
     r"((?:compute )?trays|racks?|nodes|servers|systems|machines|hosts|boxes|DGX(?! cloud))"
     r"(?![a-z])"
     r"([^|;]*?(?<![0-9A-Za-z.])([0-9]{1,5}) (?:\w+ )?gpus(?![a-z]))?",
     re.IGNORECASE,
 )
+# "24x A100 across 3 nodes": all of them are counted
+_ACROSS = re.compile(
+    r"(?:(?<![a-z])(across|over|on|in) (?:all )?|\()([1-9][0-9]{0,3}) (?:\w+ )?"
+    r"(?:nodes|servers|hosts|machines|trays|systems)(?![a-z])",
+    re.IGNORECASE,
+)
+_ALL_OF_THEM = re.compile(
+    r"(?<![0-9A-Za-z.,-])([0-9]{1,5}) ?(?:x(?![0-9])|\*|(?:\w+ ){0,3}?gpus)", re.IGNORECASE
+)
 TRAY_GPUS = 4  # of an NVL72 rack
 
 
 def gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
-    """How many GPUs each of the counted nodes has, and why; None where no nodes are counted."""
+    """How many GPUs each of the counted nodes has, and why; None where none are counted."""
+    if across := _ACROSS.search(text):
+        before = re.split("[|;]", text[max(0, across.start() - 60) : across.start()])[-1]
+        counted = _ALL_OF_THEM.search(before)
+        each = Decimal(counted[1]) / int(across[2]) if counted else Decimal(0)
+        stated = across[1] or (counted and int(counted[1]) > LIKELY_MOST)
+        if counted and stated and each in range(1, LIKELY_MOST + 1):
+            return each, f'"{before}{across[0]}": {counted[1]} by {across[2]} is {each:f} each'
     found = _NODES.search(text)
     if found is None or found[1] == "0":
         return None
@@ -211,22 +227,6 @@ def gpus_in(text: str) -> Decimal | None:
             return number
     alone = _ALONE.search(text)
     return Decimal(alone[1] or alone[2]) if alone else None
-
-
-_NAMED = re.compile(r"[A-Za-z][A-Za-z0-9-]*?(?:-([0-9]{1,2})x|x([0-9]{1,2}))(?:-.*)?")
-_GIGABYTES = re.compile(
-    r"(?:gpu memory|vram|gpu ram|\|)[: ]*[0-9]{2,3} ?GB ?(?:\*|x) ?([0-9]{1,2})(?![0-9x])",
-    re.IGNORECASE,
-)
-
-
-def gpus_by(name: str, provider: str, text: str) -> Decimal | None:
-    """Where no word counts them: the type's name ("gz200-4x", "a9-megagpu-8g"), "96GB*8"."""
-    if provider == "gcp" and (gcp := re.search(r"-([0-9]{1,2})g$", name)):
-        return Decimal(gcp[1])
-    found = _NAMED.fullmatch(name) or _GIGABYTES.search(text)
-    number = int(next(group for group in found.groups() if group)) if found else 0
-    return Decimal(number) if 0 < number <= LIKELY_MOST else None
 
 
 # --- Of which form ----------------------------------------------------------------------------
@@ -310,9 +310,28 @@ _OTHERS_BEFORE = re.compile(
     r"|v?cpus?)[-:, ]*$",
     re.IGNORECASE,
 )
+# "A100 40GB/80GB", "40 or 80 GB"
+_ALTERNATIVES = re.compile(
+    r"(?<![0-9.])[0-9]{1,4} ?(?:GB|GiB|G)? ?(?:/|or|oder|ou) ?[0-9]{1,4} ?(?:GB|GiB|G)"
+    r"(?![a-z0-9/])",
+    re.IGNORECASE,
+)
+
+
+def _alternatives(text: str) -> Iterator[tuple[int, int]]:
+    """Where two memories stand of which it has one; not "16GB / 64GB RAM"."""
+    found = _ALTERNATIVES.finditer(text)
+    return (m.span() for m in found if not _HOSTS.match(text, m.end()))
+
+
+def leaves_memory_open(text: str) -> bool:
+    """True of "A100 40GB/80GB"."""
+    return any(_alternatives(text))
+
+
 # The word of "2TB RAM 80GB" has its figure; in "80GB RAM 2TB" it is either's.
 TWO_FIGURES = re.compile(
-    r"(?<![0-9.,])([0-9]{1,5}) ?([GT])i?B (?:RAM|NVMe|SSD|disk|storage) ([0-9]{1,5}) ?([GT])i?B",
+    r"(?<![0-9.,])(?<!RAM )(?<!RAM: )([0-9]{1,5}) ?([GT])i?B RAM ([0-9]{1,5}) ?([GT])i?B",
     re.IGNORECASE,
 )
 
@@ -356,7 +375,10 @@ def memories_in(text: str, words: Words) -> Iterator[Memory]:
 
 def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
     apart = {m.start(3) for m in TWO_FIGURES.finditer(part) if not is_either(m)}
+    either = list(_alternatives(part))
     for found in _FIGURE.finditer(part):
+        if any(start <= found.start() < end for start, end in either):
+            continue
         before, after = part[: found.start()][-24:], part[found.end() :][:24]
         gpus_own = re.match(
             rf" ?\(?(?:of |total |aggregate )?(?:{_GPU_MEMORY})", after, re.IGNORECASE

@@ -13,10 +13,10 @@ from scrapers.text_gpu_words import (
     Memory,
     Words,
     gpu_in,
-    gpus_by,
     gpus_in,
     gpus_of_a_node,
     is_either,
+    leaves_memory_open,
     memories_in,
 )
 from scrapers.text_reading import Reading, after, number_of, value_of
@@ -63,8 +63,24 @@ def _counts(reading: Reading) -> None:
         reading.say("gpu_count", words.count, f'"{words.printed}" counts the GPUs')
     if plainly := gpus_in(reading.text):
         reading.say("gpu_count", plainly, f'"{plainly} GPUs"')
-    if words and (named := gpus_by(reading.instance, reading.provider, reading.text)):
+    if words and (named := _gpus_by(reading.instance, reading.provider, reading.text)):
         reading.say("gpu_count", named, f'the name "{reading.instance}", or "GB x", counts them')
+
+
+_NAMED = re.compile(r"[A-Za-z][A-Za-z0-9-]*?(?:-([0-9]{1,2})x|x([0-9]{1,2}))(?:-.*)?")
+_GIGABYTES = re.compile(
+    r"(?:gpu memory|vram|gpu ram|\|)[: ]*[0-9]{2,3} ?GB ?(?:\*|x) ?([0-9]{1,2})(?![0-9x])",
+    re.IGNORECASE,
+)
+
+
+def _gpus_by(name: str, provider: str, text: str) -> Decimal | None:
+    """Where no word counts them: the type's name ("gz200-4x", "a9-megagpu-8g"), "96GB*8"."""
+    if provider == "gcp" and (gcp := re.search(r"-([0-9]{1,2})g$", name)):
+        return Decimal(gcp[1])
+    found = _NAMED.fullmatch(name) or _GIGABYTES.search(text)
+    number = int(next(group for group in found.groups() if group)) if found else 0
+    return Decimal(number) if 0 < number <= LIKELY_MOST else None
 
 
 def _gpu(reading: Reading) -> None:
@@ -73,7 +89,8 @@ def _gpu(reading: Reading) -> None:
         stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name", r"gpu\.product")
         parts = map(_uncounted, reading.parts)
         own = [part for part in parts if in_own_words(part, reading.provider)]
-        for whole in filter(None, (stated, *own, _uncounted(reading.text))):
+        text = "" if leaves_memory_open(reading.text) else _uncounted(reading.text)
+        for whole in filter(None, (stated, *own, text)):
             if reading.gpu is None or reading.gpu.slug is None:
                 reading.gpu = _identified(reading, whole) or reading.gpu
     words = reading.words

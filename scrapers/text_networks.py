@@ -136,14 +136,15 @@ def _rates(reading: Reading) -> None:
 
 def _networks(part: str) -> Iterator[tuple[str, Of | None]]:
     """Each clause and its network: its own, or the fabric that the part speaks of alone."""
-    pieces = [(clause, _of(clause)) for clause in clauses(part)]
+    pieces = [(clause, _of(clause)) for clause in clauses(_RATED_APART.sub(r"\1 ", part))]
     fabrics = [clause for clause, of in pieces if of is Of.FABRIC]
     alone = fabrics and not {of for _, of in pieces} - {None, Of.FABRIC, Of.ETHERNET}
     rated = any(bandwidths(clause) for clause in fabrics)
     roce = any(re.search("roce|spectrum", clause, re.IGNORECASE) for clause in fabrics)
     for clause, of in pieces:
         # "InfiniBand, 3200 Gbps per node"; "RoCEv2, 8x 400GbE"
-        inherits = of is None and (not rated or _PER_NODE.search(clause))
+        whose = _PER_NODE.search(clause) or _BITS_PER_GPU.search(clause)
+        inherits = of is None and (not rated or whose)
         if alone and (inherits or (of is Of.ETHERNET and roce and not rated)):
             yield clause, Of.FABRIC
         else:
@@ -160,6 +161,12 @@ _PER_NODE = re.compile(
 _PER_NIC = re.compile(
     rf"{_PER}(?:nic|port|link|hca|adapter|interface|rail|connection)"
     r"|^ (?:\w+ )?(?:nic|port|hca|adapter)",
+    re.IGNORECASE,
+)
+_BITS_PER_GPU = re.compile(r"[GT](?:b/s|bps|bit/s)(?: per |/ ?)(?:v?gpu|GPU)")
+_RATED_APART = re.compile(  # "8 NICs, 400 Gb/s each"
+    r"((?<![0-9.])[0-9]{1,2} ?x? ?(?:[A-Za-z0-9-]{1,16} ){0,2}(?:NICs|ports|HCAs|adapters|links)), "
+    r"(?=[0-9]{2,4} ?[GT]b?)",
     re.IGNORECASE,
 )
 _PER_RACK = re.compile(r"per (?:ultraserver|rack|cluster|pod)", re.IGNORECASE)

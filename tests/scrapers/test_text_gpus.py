@@ -53,6 +53,8 @@ def test_chip_form_and_memory_name_one(text, gpu):
         ("8x H100 | PCIe 5.0 host", H100S, None),
         ("8x H100 80GB", ["h100-pcie-80gb", "h100-sxm5-80gb"], 80),
         ("8x H200", ["h200-nvl-141gb", "h200-sxm5-141gb"], 141),
+        ("A100 40GB/80GB PCIe", ["a100-pcie-40gb", "a100-pcie-80gb"], None),
+        ("A100 PCIe 40 or 80 GB", ["a100-pcie-40gb", "a100-pcie-80gb"], None),
         ("4x H100 or H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
         ("H100/H200 SXM cluster", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
         ("1x A100 SXM4, 80 GB RAM", ["a100-sxm4-40gb", "a100-sxm4-80gb"], None),
@@ -136,6 +138,10 @@ def test_how_many(text, count):
         ("16x HGX H100 nodes (128 GPUs)", 8),
         ("2x DGX H100 (16 GPUs)", 8),
         ("2x DGX H100", None),  # two systems
+        ("24x A100 SXM4 80GB across 3 nodes", 8),
+        ("64x H100 SXM (8 nodes)", 8),
+        ("32 L40S GPUs in 8 servers", 4),
+        ("8x H100 SXM | 4 nodes", 8),
         ("one GB200 NVL72 rack: 72 GPUs", 72),
         ("2 x GB300 NVL72 racks", 72),
         ("8x H100 SXM nodes, clusters up to 512 GPUs", 8),
@@ -174,6 +180,7 @@ def test_a_share_of_a_card_has_no_peers(text, count, memory_gb):
         ("80GB disk", None), ("80GB NVMe", None), ("80GB local SSD", None),
         ("80GB boot disk", None),
         ("80GB NVMe SSD storage", None), ("80GB RAM per GPU", None), ("40GB RAM 2TB", None),
+        ("RAM 80GB disk 100GB", 80),
     ],
 )  # fmt: skip
 def test_a_figure_of_the_host_is_not_the_gpus(words, ram_gb):

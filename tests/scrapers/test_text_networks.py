@@ -28,6 +28,7 @@ NDR8 = fabric("infiniband", 8, 400, 3200)
         "8 by 400 Gbit/s InfiniBand", "2x(4x400G) IB", "InfiniBand 400G x 8",
         "eight ConnectX-7 400 Gb/s InfiniBand NICs", "8x ConnectX-7 NDR",
         "8 ConnectX-7 InfiniBand NICs (400 Gb/s each)", "NDR InfiniBand x8",
+        "8 NICs, 400 Gb/s each, InfiniBand",
         "InfiniBand 3.2 Tbps (8x400 Gbps)",
         "8x 400 Gb/s InfiniBand (3.2 Tb/s total)", "InfiniBand: 400Gbps×8",
         "8x 400,000 Mbps InfiniBand", "400G InfiniBand x 8", "400G InfiniBand x 8 (3.2 Tbps total)",
@@ -188,6 +189,8 @@ def test_figures_that_differ_by_place_are_told_and_none_is_taken():
         ("8x 200 Gb/s InfiniBand (3200 Gb/s total)", "links × rate, 8 x 200 Gb/s"),
         ("8x400G InfiniBand (1.6 Tbps total)", "1600 Gb/s is the instance's"),
         ("4x 400 Gbps RoCE, 3.2 Tbps per node", "links × rate, 4 x 400 Gb/s"),
+        ("4x 400G RoCE ports, 400 Gb/s per GPU", "links × rate, 4 x 400 Gb/s"),
+        ("400G IB per GPU, 1.6 Tbps per node", "1600 Gb/s is the instance's"),
     ],
 )
 def test_an_equation_that_fails_is_disputed_and_the_lower_speaks(words, reason):
