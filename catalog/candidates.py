@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.utils import timezone
@@ -78,7 +79,7 @@ class Machine:
             Where they contradict the rest.
         """
         fields = scoring.supposing(self.fields, what_if)
-        return Machine(self.offer, fields, scoring.Cluster.from_fields(fields, self.cluster.name))
+        return Machine(self.offer, fields, _cluster(tuple(fields.items())))
 
     def on(self, gpus: int, job: scoring.Job) -> "Candidate":
         """So many of its GPUs, in whole nodes.
@@ -151,8 +152,13 @@ def machine(offer: dict[str, Any]) -> Machine:
     if offer["gpu_count"] is None:
         raise Unfit("nobody says how many GPUs it has")
     fields = {name: offer[name] for name in PHYSICS}
-    name = f"{offer['provider']}/{offer['instance_type']}"
-    return Machine(offer, fields, scoring.Cluster.from_fields(fields, name=name))
+    return Machine(offer, fields, _cluster(tuple(fields.items())))
+
+
+@lru_cache(maxsize=4096)
+def _cluster(fields: tuple[tuple[str, Any], ...]) -> scoring.Cluster:
+    """Offers of one type differ in price and place: their hardware is read once."""
+    return scoring.Cluster.from_fields(dict(fields))
 
 
 def otherwise(candidate: Candidate, job: scoring.Job) -> list[Candidate]:
@@ -196,7 +202,12 @@ def left_out(offer: dict[str, Any], reason: str) -> dict[str, Any]:
 
 def _digest(fields: Mapping[str, Any], gpus: int, job: scoring.Job) -> str:
     """What the time rests on: the model, the job, the facts, and how many GPUs."""
-    text = repr((scoring.MODEL_VERSION, job, gpus, sorted(fields.items())))
+    return _digest_of(job, gpus, tuple(sorted(fields.items())))
+
+
+@lru_cache(maxsize=65_536)
+def _digest_of(job: scoring.Job, gpus: int, fields: tuple[tuple[str, Any], ...]) -> str:
+    text = repr((scoring.MODEL_VERSION, job, gpus, list(fields)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

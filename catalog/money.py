@@ -52,7 +52,7 @@ def priced(candidate: Candidate, estimate: dict[str, Any], asked: Asked) -> dict
     return {
         "offer": offer,
         "nodes": nodes,
-        "estimate": estimate | {"cluster": candidate.cluster.name},
+        "estimate": estimate | {"cluster": f"{offer['provider']}/{offer['instance_type']}"},
         "usd_per_mtoken": per_mtoken,
         "usd_per_step": None if per_used_hour is None else per_used_hour * step_s / 3600,
         "usd_per_hour": per_hour,

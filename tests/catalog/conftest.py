@@ -11,6 +11,7 @@ import pytest
 from django.db.models.functions import Now
 
 from catalog import payloads
+from catalog.api import _estimated
 from catalog.ingest import publish
 from catalog.models import Lease, Provider, ScrapeRun
 from catalog.records import Basis, Fact, Normalised, OfferRecord, PriceModel
@@ -84,3 +85,9 @@ def scrape(
 def eight() -> Callable[[], list[OfferRecord]]:
     """Ten offers of ten types."""
     return lambda: [offer(f"h100x8-{n}", str(20 + n)) for n in range(10)]
+
+
+@pytest.fixture(autouse=True)
+def _no_answer_of_another_test() -> None:
+    """Versions of the catalog repeat in tests, whose transactions are rolled back."""
+    _estimated.cache_clear()
