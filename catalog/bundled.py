@@ -34,7 +34,7 @@ PER_GPU = ("gpu", "gpu_hour", "per_gpu_hour")
 PER_INSTANCE = ("instance", "instance_hour", "per_instance_hour")
 
 HERE = Path(__file__).parent
-RULES = ("facts", "ledger", "statements", "fabrics", "bundled")
+RULES = ("facts", "ledger", "scopes", "statements", "fabrics", "bundled")
 
 Line = Mapping[str, str]
 T = TypeVar("T")

@@ -20,6 +20,7 @@ from django.db.models import Q
 
 from catalog import placement
 from catalog.fabric_query import PLACE, FabricQuery
+from catalog.fabrics import apart
 from catalog.models import Fabric, InstanceType
 from catalog.paging import Cursor
 from catalog.records import Basis, FabricKind, MultiNode
@@ -99,13 +100,17 @@ def everything() -> list[Standing]:
     fabrics = Fabric.objects.select_related("provider").prefetch_related("instance_types")
     found = [(fabric, list(fabric.instance_types.all())) for fabric in fabrics.order_by("slug")]
     places = _places({kind.pk for _, kinds in found for kind in kinds})
-    return [
+    standing = [
         Standing(
             fabric,
             sorted(kinds, key=lambda kind: (-(kind.gpu_count or 0), kind.name)),
-            list(_at(fabric, [place for kind in kinds for place in places[kind.pk]])),
+            [place for kind in kinds for place in _at(fabric, kind, places[kind.pk])],
         )
         for fabric, kinds in found
+    ]
+    # Where its types are sold only in regions that have another network, or none, it is nowhere.
+    return [
+        each for each in standing if each.places or not any(places[kind.pk] for kind in each.types)
     ]
 
 
@@ -118,10 +123,11 @@ def _places(types: Iterable[int]) -> dict[int, list[Place]]:
     return found
 
 
-def _at(fabric: Fabric, places: Iterable[Place]) -> Iterator[Place]:
-    """The places of a fabric: of one that is spoken of in a region, only those there."""
+def _at(fabric: Fabric, kind: InstanceType, places: Iterable[Place]) -> Iterator[Place]:
+    """Of the places where a type is on offer, those of the fabric."""
     if fabric.region is None:
-        yield from places
+        others = apart(kind)
+        yield from (place for place in places if place.region not in others)
         return
     there = [place for place in places if place.region == fabric.region]
     yield from there or [Place(region=fabric.region)]

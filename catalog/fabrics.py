@@ -5,23 +5,27 @@ The rule ("one network"): a type whose provider says how several of its instance
 stands on a fabric. Types of one provider and one GPU of which the same is said, in technology,
 generation, speed, size and means, stand on the same one: a cluster is ordered of one GPU, and that
 two GPUs share a network is not said by their speeds being equal. A type whose GPU is not known
-stands alone. A statement whose scope is a region makes a fabric of that region. What is said of an
-NVLink domain (a rack, an UltraServer, a ComputeDomain) is not said of the fabric between domains.
+stands alone. Where something else is said of a region, it makes a fabric of that region; a region
+of which its provider says that no instances are joined there is none of the fabric's; and where
+regions are named in which they are joined, the fabric is in no others. What is said of an NVLink
+domain (a rack, an UltraServer, a ComputeDomain) is not said of the fabric between domains.
 """
 
 import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from catalog.models import Fabric, InstanceType, Region
+from catalog.models import Fabric, InstanceType
 from catalog.records import FabricKind, MultiNode
 
 RULE = "rule: one network (catalog.fabrics)"
 LIMITS = ("max_gpus_on_one_fabric", "multi_node", "same_fabric")
+MAKES = ("fabric", "fabric_generation", "fabric_gbits_per_s_per_gpu", *LIMITS)
+JOINED = (MultiNode.SELF_SERVE, MultiNode.RESERVATION)
 ALTERNATIVE = "; or: "  # between several ways of which each is enough
 INSIDE_A_DOMAIN = re.compile(r"NVLink|UltraServer|ComputeDomain|gpu_memory_fabric_id")
 
@@ -52,58 +56,59 @@ class Network:
 
 def rebuild(providers: Collection[str]) -> None:
     """Make the fabrics of these providers what the rule makes of their types."""
-    regions = set(Region.objects.filter(provider__in=providers).values_list("region", flat=True))
     standing: dict[Network, list[InstanceType]] = defaultdict(list)
-    types = InstanceType.objects.filter(provider__in=providers, fabric__isnull=False)
-    for kind in types.order_by("provider_id", "name"):
-        for network in networks(kind, regions):
+    for kind in InstanceType.objects.filter(provider__in=providers).order_by("provider_id", "name"):
+        for network in networks(kind):
             standing[network].append(kind)
     kept = [_store(network, kinds) for network, kinds in standing.items()]
     Fabric.objects.filter(provider__in=providers).exclude(slug__in=kept).delete()
 
 
-def networks(kind: InstanceType, regions: Collection[str]) -> Iterator[Network]:
-    """The networks that a type stands on: one wherever it is sold, and one a region spoken of."""
-    if kind.fabric in (None, FabricKind.ETHERNET, FabricKind.NONE):
-        return
-    everywhere = Network(
+def networks(kind: InstanceType) -> Iterator[Network]:
+    """The networks that a type stands on: one a region spoken of, and one wherever else."""
+    said = {region: dict(kind.by_region or {})[region] for region in apart(kind)}
+    for region, there in said.items():
+        if network := _network(kind, region, there):
+            yield network
+    named = any(there.get("multi_node") in JOINED for there in said.values())
+    if not named and (elsewhere := _network(kind, None, {})):
+        yield elsewhere
+
+
+def apart(kind: InstanceType) -> list[str]:
+    """The regions of which something is said that makes the network there another, or none."""
+    return sorted(
+        region
+        for region, there in (kind.by_region or {}).items()
+        if not there.keys().isdisjoint(MAKES)
+    )
+
+
+def _network(kind: InstanceType, region: str | None, there: Mapping[str, Any]) -> Network | None:
+    """The network that joins several of a type, by what is said of a region before the rest."""
+    known = {name: there.get(name, getattr(kind, name)) for name in MAKES}
+    network = Network(
         provider=kind.provider_id,
-        technology=str(kind.fabric),
-        generation=kind.fabric_generation,
-        gbits_per_s_per_gpu=kind.fabric_gbits_per_s_per_gpu,
-        max_gpus=kind.max_gpus_on_one_fabric,
-        how=between_domains(kind.same_fabric),
-        multi_node=kind.multi_node,
+        technology=str(known["fabric"]),
+        generation=known["fabric_generation"],
+        gbits_per_s_per_gpu=known["fabric_gbits_per_s_per_gpu"],
+        max_gpus=known["max_gpus_on_one_fabric"],
+        how=between_domains(known["same_fabric"]),
+        multi_node=known["multi_node"],
         gpu=kind.gpu_id,
         alone=None if kind.gpu_id else kind.name,
+        region=region,
     )
-    joined = kind.multi_node != MultiNode.NO
-    if joined and (everywhere.how or everywhere.multi_node or everywhere.max_gpus):
-        yield everywhere
-    for region, attribute, value in _scoped(kind):
-        if region in regions:
-            yield _in(everywhere, region, attribute, value)
+    without = known["fabric"] in (None, FabricKind.ETHERNET, FabricKind.NONE)
+    if without or network.multi_node == MultiNode.NO:
+        return None
+    return network if network.how or network.multi_node or network.max_gpus else None
 
 
 def between_domains(same_fabric: str | None) -> str | None:
     """Of the ways to be placed together, those that speak of the fabric and not of NVLink."""
     ways = (same_fabric or "").split(ALTERNATIVE)
     return ALTERNATIVE.join(way for way in ways if not INSIDE_A_DOMAIN.search(way)) or None
-
-
-def _in(network: Network, region: str, attribute: str, value: object) -> Network:
-    if attribute == "max_gpus_on_one_fabric":
-        return replace(network, region=region, max_gpus=int(str(value)))
-    if attribute == "multi_node":
-        return replace(network, region=region, multi_node=str(value))
-    return replace(network, region=region, how=between_domains(str(value)))
-
-
-def _scoped(kind: InstanceType) -> Iterator[tuple[str, str, object]]:
-    for attribute in LIMITS:
-        for claim in kind.evidence.get(attribute, {}).get("claims", ()):
-            if claim["scope"] and claim["value"] not in (None, MultiNode.NO):
-                yield claim["scope"], attribute, claim["value"]
 
 
 def _store(network: Network, kinds: Iterable[InstanceType]) -> str:

@@ -315,12 +315,12 @@ def _finding(claims: list[Fact]) -> Finding | None:
     strongest = min(STRENGTH.index(claim.basis) for claim in known)
     peers = [claim for claim in known if STRENGTH.index(claim.basis) == strongest]
     values = {claim.value for claim in peers}
-    lowest = min(peers, key=lambda claim: (_order(claim.value), -claim.checked.toordinal()))
+    lowest = min(peers, key=lambda claim: (promise(claim.value), -claim.checked.toordinal()))
     return Finding(lowest, tuple(claims), disputed=len(values) > 1)
 
 
-def _order(value: Value) -> tuple[float, str]:
-    """Lower first: of two answers the one that promises less. Words go by what they promise."""
+def promise(value: Value) -> tuple[float, str]:
+    """What orders two answers: the one that promises less first. Words go by what they promise."""
     if isinstance(value, int | float | Decimal):
         return (float(value), "")
     return (float(_PROMISE.get(str(value), 50)), str(value))

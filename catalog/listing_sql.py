@@ -16,7 +16,9 @@ from datetime import timedelta
 
 from catalog.freshness import LIMITS, MISSED_INTERVALS, UNPRICED, Limit
 from catalog.records import NO_PRICE_FOUND, OFFER_KEYS
+from catalog.scopes import REGIONAL
 
+NOT_JOINED = "its provider says that instances are not joined in this region"
 # Keys that are not columns of the instance type (t): of the offer (o), of its price (h).
 _OFFER = {
     "provider": "t.provider_id::text",
@@ -41,7 +43,8 @@ _OFFER = {
     "collected_at": "{collected_at}",
     "stale": "{stale}",
     "source_url": "h.source_url::text",
-    "warnings": "o.warnings::text[]",
+    "warnings": "o.warnings::text[] || case when t.by_region->o.region->>'multi_node' = 'no' "
+    f"then array['{NOT_JOINED}'] else '{{{{}}}}' end",
 }
 _HELPERS = {
     "provider_title": "p.title::text",
@@ -59,6 +62,16 @@ _HELPERS = {
     "evidence": "t.evidence",
     "outdated": "{outdated}",
     "ended_at": "o.ended_at",
+}
+# What may be other in a region (`catalog.scopes`): its value there stands before the type's.
+_REGIONAL = dict.fromkeys(REGIONAL, "text") | {
+    "fabric_nics": "integer",
+    "max_gpus_on_one_fabric": "integer",
+    "fabric_gbits_per_s_per_nic": "double precision",
+    "fabric_gbits_per_s": "double precision",
+    "fabric_gbits_per_s_per_gpu": "double precision",
+    "oversubscription": "double precision",
+    "cliff": "double precision",
 }
 COLUMNS = ("offer_id", "instance_type_id", *OFFER_KEYS, *_HELPERS)
 
@@ -149,12 +162,21 @@ def _select(words: dict[str, str], prices: str) -> str:
     age = f"({words['at']} - {words['collected_at']})"
     words = words | {"stale": _stale(age), "outdated": _older(age, "outdated")}
     columns = {"offer_id": "o.id", "instance_type_id": "t.id"}
-    columns |= {key: _OFFER.get(key, f"t.{key}") for key in OFFER_KEYS}
+    columns |= {key: _OFFER.get(key) or _of_type(key) for key in OFFER_KEYS}
+    helpers = {name: _of_type(name) if name in _REGIONAL else sql for name, sql in _HELPERS.items()}
     listed = ",\n    ".join(
         f"{expression.format_map(words)} as {name}"
-        for name, expression in (columns | _HELPERS).items()
+        for name, expression in (columns | helpers).items()
     )
     return f"select\n    {listed}{_FROM.format(prices=prices)}"
+
+
+def _of_type(name: str) -> str:
+    if name not in _REGIONAL:
+        return f"t.{name}"
+    here = "t.by_region->o.region"
+    there = f"({here}->>'{name}')::{_REGIONAL[name]}"
+    return f"case when {here} ? '{name}' then {there} else t.{name} end"
 
 
 def _stale(age: str) -> str:

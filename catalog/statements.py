@@ -20,8 +20,9 @@ from django.db import connection
 
 from catalog.facts import ATTRIBUTES, Finding, gpus
 from catalog.ledger import Spec, spec, text_of
-from catalog.models import InstanceType
+from catalog.models import InstanceType, Region
 from catalog.records import Basis, Fact
+from catalog.scopes import by_region
 from catalog.staging import CursorWrapper, stage
 
 INTERCONNECT = [a.name for a in ATTRIBUTES.values() if a.group in ("inside", "between")]
@@ -103,7 +104,7 @@ def _row(fact: Fact, statement: str) -> tuple[object, ...]:
 @cache
 def columns() -> dict[str, str]:
     """The columns that the ledger sets, each with its SQL type."""
-    names = (*Spec({}).columns(), "evidence", "checked")
+    names = (*Spec({}).columns(), "evidence", "by_region", "checked")
     fields = {name: InstanceType._meta.get_field(name) for name in names}  # noqa: SLF001
     return {name: str(field.db_type(connection)) for name, field in fields.items()}
 
@@ -115,7 +116,9 @@ def respec(cursor: CursorWrapper, subjects: Collection[str]) -> list[int]:
     """
     ledger = _ledger(cursor, subjects)
     types = {subject: facts for subject, facts in ledger.items() if "/" in subject}
-    stage(cursor, "spec", {"provider": "text", "name": "text"} | columns(), _spec_rows(types))
+    regions = _regions({subject.partition("/")[0] for subject in types})  # COPY lets no query in
+    rows = _spec_rows(types, regions)
+    stage(cursor, "spec", {"provider": "text", "name": "text"} | columns(), rows)
     add_types(cursor, "spec")
     new = ", ".join(f"{name} = s.{name}" for name in columns())
     before, after = (", ".join(f"{table}.{name}" for name in columns()) for table in ("t", "s"))
@@ -161,14 +164,26 @@ def fact_of(row: tuple[Any, ...]) -> Fact:
     return Fact(subject, attribute, value, Basis(basis), source, checked, scope, provisional, note)
 
 
-def _spec_rows(types: Mapping[str, list[Fact]]) -> Iterator[tuple[object, ...]]:
+def _spec_rows(
+    types: Mapping[str, list[Fact]], regions: Mapping[str, set[str]]
+) -> Iterator[tuple[object, ...]]:
     for subject, facts in types.items():
         provider, _, name = subject.partition("/")
+        there = by_region(facts, regions.get(provider, ()))
         known = spec(facts)
         values = [
             list(value) if isinstance(value, tuple) else value for value in known.columns().values()
         ]
-        yield (provider, name, *values, json.dumps(evidence(known, facts)), oldest(known))
+        said = json.dumps(evidence(known, facts)), json.dumps(there, default=float)
+        yield (provider, name, *values, said[0], said[1] if there else None, oldest(known))
+
+
+def _regions(providers: Collection[str]) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    rows = Region.objects.filter(provider__in=providers).values_list("provider_id", "region")
+    for provider, region in rows:
+        found[provider].add(region)
+    return found
 
 
 def oldest(known: Spec) -> date | None:

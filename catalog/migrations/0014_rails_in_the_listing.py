@@ -2,10 +2,9 @@
 
 from django.db import migrations
 
-from catalog import listing_sql
-
 
 class Migration(migrations.Migration):
     dependencies = [("catalog", "0013_how_a_provider_is_read")]
 
-    operations = [migrations.RunSQL(listing_sql.create(), listing_sql.DROP)]
+    # Made by the newest migration that runs `listing_sql`: its text needs the columns of then.
+    operations: list[object] = []

@@ -98,6 +98,8 @@ class InstanceType(models.Model):
     disputed = ArrayField(models.CharField(max_length=64), default=list, blank=True)
     # By attribute: value, basis, source, checked, note, provisional, disputed, and other claims.
     evidence = models.JSONField(default=dict)
+    # By region: the columns of which something else is said there (`catalog.scopes`).
+    by_region = models.JSONField(null=True)
     # The day of the oldest of its interconnect facts: how old the description may be.
     checked = models.DateField(null=True)
 

@@ -10,6 +10,7 @@ from catalog.fabrics import between_domains
 from catalog.models import Fabric, InstanceType
 from catalog.placement import gangs, nodes
 from catalog.records import Basis, Fact, OfferRecord, PriceModel
+from catalog.scopes import regions_of
 from tests.catalog.conftest import DAY, MONDAY, facts, offer, scrape
 
 IB = {"fabric": "infiniband", "fabric_gbits_per_s": 3200, "multi_node": "self_serve"}
@@ -284,3 +285,63 @@ def test_what_is_said_of_a_region_makes_a_fabric_there(client: Client) -> None:
     assert InstanceType.objects.get().max_gpus_on_one_fabric is None
     rows = client.get("/api/v1/fabrics/?gpus_min=256&region=oslo").json()["results"]
     assert [(row["region"], row["max_gpus"]) for row in rows] == [("oslo", 256)]
+
+
+def regional(scope: str, value: object, attribute: str = "multi_node") -> Fact:
+    return Fact("acme/a", attribute, value, Basis.DOCUMENTED, "https://acme.example",
+                MONDAY.date(), scope=scope)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scope", "names"),
+    [
+        ("eu-de", ["eu-de"]),
+        ("eu-de (fra04)", ["eu-de"]),
+        ("us-east (wdc06, wdc07)", ["us-east"]),
+        ("eu-de-2, us-east-3", ["eu-de", "us-east"]),
+        ("us-east-1a", ["us-east-1"]),  # the longest name that fits, not us-east
+        ("demonstrated run", []),
+        ("eu-dense", []),
+    ],
+)
+def test_a_scope_names_regions_by_themselves_or_by_their_zones(
+    scope: str, names: list[str]
+) -> None:
+    assert regions_of(scope, {"eu-de", "us-east", "us-east-1"}) == names
+
+
+@pytest.mark.django_db
+def test_a_region_whose_provider_says_that_none_are_joined_has_no_fabric(client: Client) -> None:
+    said = (*facts("acme/a", **IB), regional("bergen (no2)", "no"))
+    scrape([offer("a", region=region, facts=said) for region in ("oslo", "bergen")],
+           days=(datetime.now(UTC) - MONDAY) / DAY)  # fmt: skip
+    (row,) = client.get("/api/v1/fabrics/").json()["results"]
+    assert (row["region"], row["regions"]) == (None, ["oslo"])
+    assert client.get("/api/v1/fabrics/?region=bergen").json()["results"] == []
+    offers = client.get("/api/v1/offers/?rows=region&sort=region").json()["results"]
+    shown = ("region", "multi_node", "fabric", "fabric_gbits_per_s_per_gpu", "cliff")
+    assert [tuple(row[name] for name in shown) for row in offers] == [
+        ("bergen", "no", None, None, None),
+        ("oslo", "self_serve", "infiniband", 400, 9),
+    ]
+    assert [len(row["warnings"]) for row in offers] == [1, 0]
+    named = client.get("/api/v1/offers/?rows=region&fabric=infiniband").json()
+    assert [row["region"] for row in named["results"]] == ["oslo"]
+
+
+@pytest.mark.django_db
+def test_where_regions_are_named_the_fabric_is_in_those_alone(client: Client) -> None:
+    said = (*facts("acme/a", **IB), regional("oslo-2, tromso", "self_serve"))
+    scrape([offer("a", region=region, facts=said) for region in ("oslo", "tromso", "bergen")],
+           days=(datetime.now(UTC) - MONDAY) / DAY)  # fmt: skip
+    rows = client.get("/api/v1/fabrics/").json()["results"]
+    assert sorted(row["region"] for row in rows) == ["oslo", "tromso"]
+
+
+@pytest.mark.django_db
+def test_one_zone_that_has_it_is_enough_and_sources_that_differ_on_a_zone_are_not() -> None:
+    zones = regional("oslo-1", "no"), regional("oslo-2", "self_serve")
+    differ = regional("bergen-1", "no"), regional("bergen-1", "self_serve")
+    scrape([offer("a", region=region, facts=(*facts("acme/a", **IB), *zones, *differ))
+            for region in ("oslo", "bergen")])  # fmt: skip
+    assert [fabric.region for fabric in Fabric.objects.all()] == ["oslo"]
