@@ -17,14 +17,57 @@ from scoring.constants import NETWORK
 from scoring.curves import correction
 from scoring.hardware import Cluster
 from scoring.machines import CannotPredict, Prediction, leading, machine, number, pairs_of
-from scoring.units import GIGA, MICRO
+from scoring.units import BITS_PER_BYTE, GIGA, MEGA, MICRO, MILLI
 
 # "all-reduce", "AllReduce" and "allreduce" are all_reduce: letters alone tell.
 NAMES = {kind.replace("_", ""): kind for kind in KINDS}
 EXPERTS = "ep_all_to_all dispatch+combine"
-IN_TIME = ("latency_us", "time_us")
+SIZES = ("bytes", "size", "message_bytes", "message_size")  # of `extra`
+SECONDS = {"s": 1.0, "ms": MILLI, "us": MICRO, "µs": MICRO}
 FORCED_RING = r"\(ring\)|NVLS_ENABLE=0|algo=ring\b"
 COPIES = ("host_to_device", "device_to_host", "p2p copy unidirectional")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a row reports of a collective, and how many seconds or B/s one of it is."""
+
+    reports: str  # time, bus bandwidth or algorithm bandwidth: time, bus, algorithm
+    unit: float
+
+    def value(self, kind: str, size: float, ranks: float, took_s: float) -> float:
+        """The metric of a collective that took some time."""
+        if self.reports == "time":
+            return took_s / self.unit
+        whole = bus_bytes_per_s(kind, size, ranks, took_s)
+        return (whole if self.reports == "bus" else size / took_s) / self.unit
+
+    def seconds(self, kind: str, size: float, ranks: float, value: float) -> float:
+        """The time behind a value of the metric. [s]"""
+        if self.reports == "time":
+            return value * self.unit
+        factor = float(bus_factor(kind, ranks)) if self.reports == "bus" else 1.0
+        return factor * size / (value * self.unit)
+
+
+def metric_of(name: str) -> Metric:
+    """The metric of a name: "busbw_GB/s", "bus bandwidth GBps", "algbw Gb/s", "time_ms".
+
+    Raises
+    ------
+    CannotPredict
+        Where it is none of a collective's.
+    """
+    time = re.fullmatch(r"(?:avg_|mean_)?(?:time|latency)[ _(]*(s|ms|us|µs)\W*", name.lower())
+    if time:
+        return Metric("time", SECONDS[time[1]])
+    rate = re.search(r"(bus|alg).*?[ _(](G|g|M|m)(b|B|bit)(?:/s|ps)", name)
+    if not rate:
+        raise CannotPredict(f"metric {name} is not modelled")
+    # "Gb/s" is bits; "gb/s" is a careless GB/s.
+    bits = rate[3] == "bit" or (rate[3] == "b" and rate[2].isupper())
+    unit = (GIGA if rate[2] in "Gg" else MEGA) / (BITS_PER_BYTE if bits else 1.0)
+    return Metric("bus" if rate[1] == "bus" else "algorithm", unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +119,15 @@ def predict_collective(row: Mapping[str, str]) -> Prediction:
         return _experts(row, cluster)
     asked = question(row)
     took = asked.seconds(cluster)
-    kind = f"nccl {asked.kind}"
-    curve = asked.rests_on_curve(cluster)
-    if metric in IN_TIME:
-        return Prediction(took / MICRO, is_rate=False, assumed=False, kind=kind, curve=curve)
-    if metric not in ("busbw_GB/s", "algbw_GB/s"):
-        raise CannotPredict(f"metric {metric} is not modelled")
-    rate = bus_bytes_per_s(asked.kind, asked.size, asked.ranks, took) / GIGA
-    if metric == "algbw_GB/s":
-        rate = asked.size / took / GIGA
-    return Prediction(rate, is_rate=True, assumed=False, kind=kind, curve=curve)
+    report = metric_of(metric)
+    return Prediction(
+        report.value(asked.kind, asked.size, asked.ranks, took),
+        is_rate=report.reports != "time",
+        assumed=False,
+        kind=f"nccl {asked.kind}",
+        curve=asked.rests_on_curve(cluster),
+        across=asked.ranks > cluster.near_gpus,
+    )
 
 
 def question(row: Mapping[str, str]) -> Question:
@@ -97,14 +139,21 @@ def question(row: Mapping[str, str]) -> Question:
         Where it names no collective of ours, or no size.
     """
     full, extra = row.get("model_name", ""), row.get("extra", "")
-    kind = NAMES.get(re.sub(r"[^a-z]", "", full.split(" (")[0].lower()))
+    letters = re.sub(r"[^a-z]", "", full.split(" (")[0].lower())
+    kind = NAMES.get(letters.removeprefix("nccl").removeprefix("rccl").removesuffix("perf"))
     if kind is None:
         raise CannotPredict(f"{full} in {row['metric_name']} is not modelled")
     said = re.search(r"([0-9.]+) GB message", extra)
-    size = float(said[1]) * GIGA if said else leading(pairs_of(row).get("bytes"))
+    pairs = pairs_of(row)
+    stated = next((pairs[key] for key in SIZES if key in pairs), None)
+    size = float(said[1]) * GIGA if said else leading(stated)
     count = int(number(row, "num_gpus") or 0)
-    if not size or not count:
+    if size is None or not count:
         raise CannotPredict("message size or GPU count not stated")
+    if count == 1:
+        raise CannotPredict("a collective of one GPU")
+    if size < 1.0:
+        raise CannotPredict("a message of less than one byte")
     ring = re.search(FORCED_RING, f"{full} {extra}", re.IGNORECASE)
     framework = row.get("framework", "")
     timed = "launched" if "eager" in framework else "device"
@@ -116,11 +165,7 @@ def question(row: Mapping[str, str]) -> Question:
 def measured_seconds(row: Mapping[str, str], asked: Question) -> float:
     """The time that a row reports. [s]"""
     value = number(row, "metric_value") or 0.0
-    if row["metric_name"] in IN_TIME:
-        return value * MICRO
-    if row["metric_name"] == "algbw_GB/s":
-        return asked.size / (value * GIGA)
-    return float(bus_factor(asked.kind, asked.ranks)) * asked.size / (value * GIGA)
+    return metric_of(row["metric_name"]).seconds(asked.kind, asked.size, asked.ranks, value)
 
 
 def _machine(row: Mapping[str, str]) -> Cluster:

@@ -17,7 +17,7 @@ Truth: TypeAlias = bool | NDArray[np.bool_]
 
 KILO, MEGA, GIGA, TERA = 1e3, 1e6, 1e9, 1e12
 GIB = float(2**30)
-MICRO = 1e-6
+MILLI, MICRO = 1e-3, 1e-6
 BITS_PER_BYTE = 8.0
 SECONDS_PER_HOUR = 3600.0
 

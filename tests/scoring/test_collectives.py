@@ -1,6 +1,5 @@
 """What moving bytes costs: values by hand, limits that must hold, and the figures of the field."""
 
-import csv
 from dataclasses import replace
 from math import log, log2
 
@@ -24,9 +23,6 @@ from scoring.collectives import (
 from scoring.constants import data_file
 from scoring.curves import correction
 from scoring.hardware import Cluster, cluster, clusters
-from scoring.machines import CannotPredict, machine
-from scoring.measured import predict
-from scoring.validation import validate
 
 SIZES = 2.0 ** np.arange(10, 36, 0.5)
 SELENE, H100 = cluster("selene-a100"), cluster("dgx-h100-ndr")
@@ -112,26 +108,6 @@ def test_bus_bandwidth_is_that_of_nccl_tests():
     assert bus_factor("all_reduce", 8.0) == 1.75
     assert bus_factor("all_gather", 8.0) == bus_factor("all_to_all", 8.0) == 0.875
     assert bus_factor("broadcast", 8.0) == bus_factor("send_recv", 8.0) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("link", "gbits", "gpu", "kind", "ranks", "points"),
-    [
-        # bench/between_nodes.csv; size in MiB → time in us
-        ("InfiniBand NDR", 400, "H100", "all_reduce", 16, {1: 93, 8: 152, 64: 477, 1024: 4497}),
-        ("InfiniBand NDR", 400, "H100", "all_reduce", 32, {8: 217, 64: 579, 1024: 5809}),
-        ("RoCE", 400, "H200", "all_reduce", 16, {1: 77, 8: 150, 64: 461, 1024: 4389}),
-        ("RoCE", 400, "B200", "all_gather", 16, {1: 80, 8: 94, 64: 295, 1024: 3106}),
-        ("InfiniBand HDR", 200, "A100", "all_reduce", 16, {2: 124, 8: 199, 512: 5760}),
-        ("GPUDirect-TCPXO", 200, "H100", "all_gather", 16, {8: 332, 64: 656, 1024: 5533}),
-    ],
-)
-def test_the_middle_of_a_curve_between_nodes_is_met(link, gbits, gpu, kind, ranks, points):
-    said = {"gpu_model": gpu, "num_gpus": str(ranks), "gpus_per_node": "8", "model_name": kind}
-    said |= {"inter_link": link, "inter_gbps_per_gpu": str(gbits), "metric_name": "time_us"}
-    for mib, us in points.items():
-        found = predict({**row(**said), "extra": f"bytes={mib * 2**20}"})
-        assert found.value == pytest.approx(us, rel=0.2), mib
 
 
 def test_a_shift_among_many_ranks_is_no_faster_than_a_step_of_their_ring():
@@ -295,81 +271,6 @@ def test_tokens_of_a_mixture_cross_the_fabric_once_a_node():
     for ranks, ms in ((16.0, 2.63), (32.0, 5.49)):
         took = expert_exchange(H100, 4096.0, 7168.0, 8.0, group(H100, ranks))
         assert took * 1e3 == pytest.approx(ms, rel=0.12)
-
-
-# ------------------------------------------------------------------ measured rows
-
-
-def row(**said):
-    """A row of measured collectives."""
-    usual = {"kind": "nccl", "model_name": "all_reduce", "metric_name": "busbw_GB/s"}
-    return {**usual, "num_gpus": "4", "gpus_per_node": "4", "extra": "bytes=536870912", **said}
-
-
-def test_what_joins_the_gpus_of_a_row_is_read_from_its_words():
-    cards = {"gpu_model": "A100-PCIE-80GB", "intra_link": "PCIe4 x16, no NVLink, P2P"}
-    plain = machine(row(**cards))
-    bridged = machine(row(**{**cards, "intra_link": "NVLink bridge NV12 + PCIe4"}))
-    bounced = machine(row(**{**cards, "intra_link": "PCIe4 x16, no P2P"}))
-    assert (plain.domain_gpus, bridged.domain_gpus) == (1, 2)
-    assert plain.pcie.share_exponent < bounced.pcie.share_exponent
-
-
-def test_a_fabric_that_a_row_does_not_name_is_not_guessed():
-    alone = row(gpu_model="H100-SXM-80GB", num_gpus="16", gpus_per_node="8")
-    for link in ("", "inter-node link not stated (measured)"):
-        with pytest.raises(CannotPredict, match="fabric between nodes not stated"):
-            predict({**alone, "inter_link": link})
-    assert predict({**alone, "inter_link": "8x400G NDR IB"}).value > 100
-
-
-def test_a_ring_that_the_tester_chose_is_a_ring():
-    h200 = row(gpu_model="H200", num_gpus="8", gpus_per_node="8", extra="bytes=8589934592")
-    free, forced = predict(h200), predict({**h200, "extra": h200["extra"] + "; NVLS_ENABLE=0"})
-    assert free.value == pytest.approx(473, rel=0.03)  # stas00 network/README
-    assert forced.value == pytest.approx(366, rel=0.04)
-    assert free.curve
-    assert not forced.curve
-
-
-def test_a_launch_by_the_host_is_the_floor_of_short_calls():
-    short = {"model_name": "custom_all_reduce", "metric_name": "latency_us", "num_gpus": "8"}
-    asked = row(**short, gpus_per_node="8", gpu_model="H100-SXM-80GB", extra="bytes=16384")
-    graph = predict({**asked, "framework": "vLLM_custom_graph"}).value
-    eager = predict({**asked, "framework": "vLLM_custom_eager"}).value
-    assert graph == pytest.approx(5.2, rel=0.15)  # us; aiconfigurator@095f58a51
-    assert eager == pytest.approx(21, rel=0.1)
-
-
-def test_rows_tell_whether_a_curve_drew_them(tmp_path):
-    rows = [
-        row(gpu_model="A100-SXM-80GB", metric_value="200"),
-        row(gpu_model="MI300X", metric_value="150"),
-    ]
-    path = tmp_path / "rows.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, rows[1].keys())
-        table.writeheader()
-        table.writerows(rows)
-    report = validate(path)
-    groups = {g["group"]: g["n"] for g in report["groups"] if g["by"] == "curve"}
-    assert groups == {"True": 1, "False": 1}
-
-
-@pytest.mark.parametrize("name", ["all_reduce", "AllReduce", "all-reduce", "allreduce (tree)"])
-def test_a_collective_is_known_however_it_is_spelled(name):
-    usual = row(gpu_model="H100-SXM-80GB", num_gpus="8", gpus_per_node="8")
-    assert predict({**usual, "model_name": name}).kind == "nccl all_reduce"
-
-
-def test_bus_and_algorithm_bandwidth_and_time_say_the_same():
-    asked = row(gpu_model="H100-SXM-80GB", num_gpus="8", gpus_per_node="8", extra="bytes=1e9")
-    bus, algorithm, time = (
-        predict({**asked, "metric_name": metric}).value
-        for metric in ("busbw_GB/s", "algbw_GB/s", "time_us")
-    )
-    assert bus == pytest.approx(1.75 * algorithm)
-    assert algorithm == pytest.approx(1e9 / (time * 1e-6) / 1e9)
 
 
 def test_what_nccl_tests_should_print_rises_with_the_size_to_what_was_measured():
