@@ -1,6 +1,7 @@
 """Equations that what is said of one type must satisfy, in words where it does not.
 
     NICs × rate = the instance's fabric        an InfiniBand NIC ≤ a port of its generation
+    any NIC ≤ the fastest port that is sold    a measured NVLink ≤ the links of its SKU
     links of a full mesh × rate = scale-up per GPU, through a switch = the SKU's own rate
     guaranteed GPUs ≤ GPUs of the domain       count × memory of a whole GPU = that of its SKU
     a peak = the SKU's dense one
@@ -22,6 +23,8 @@ from catalog.facts import DATA, gpus, read
 from catalog.records import Basis, FabricKind, Fact, ScaleUp, Value
 
 TOLERANCE = Decimal("0.02")  # rates are printed rounded
+# XDR InfiniBand and 800G Ethernet; the 1600 of GDR is a plan: infinibandta.org/infiniband-roadmap
+FASTEST_PORT_GBITS_PER_S = Decimal(800)
 MESHES = (ScaleUp.INFINITY_FABRIC_MESH, ScaleUp.GAUDI_MESH)
 SAID = (Basis.DOCUMENTED, Basis.SPEC, Basis.STATED)
 Check = Callable[[Sequence[Value]], str | None]
@@ -75,6 +78,20 @@ def _of_the_sku(gpu: Value, attribute: str) -> Decimal | None:
     return None if fact is None or fact.value is None else _number(fact.value)
 
 
+def faster_than_nvlink(gbytes_per_s: Decimal, skus: Iterable[str]) -> str | None:
+    """What is wrong with a measured rate between GPUs that are one of `skus`, or unknown. [GB/s]
+
+    A measurement may count both ways: it is held to twice the one-way rate of the fastest SKU.
+    """
+    linked = [sku for sku in skus if _of_the_sku(sku, "scale_up_gbytes_per_s")]
+    rates = {sku: _of_the_sku(sku, "scale_up_gbytes_per_s") or 0 for sku in linked or gpus()}
+    fastest = max(rates, key=lambda sku: rates[sku])
+    both_ways = 2 * rates[fastest]
+    if gbytes_per_s <= both_ways * (1 + TOLERANCE):
+        return None
+    return f"no NVLink is faster than the {both_ways} GB/s of {fastest}, both ways together"
+
+
 # --- The equations ----------------------------------------------------------------------------
 
 
@@ -83,6 +100,23 @@ def _nics(values: Sequence[Value]) -> str | None:
     if not _unequal(nics * rate, total):
         return None
     return f"NICs × rate = total: {nics} × {rate} Gb/s is {nics * rate} Gb/s, not {total} Gb/s"
+
+
+def _fastest(values: Sequence[Value]) -> str | None:
+    """Of one NIC, as it is printed."""
+    rate = _number(values[0])
+    if rate <= FASTEST_PORT_GBITS_PER_S * (1 + TOLERANCE):
+        return None
+    return f"rate ≤ port: no NIC has {rate} Gb/s, the fastest has {FASTEST_PORT_GBITS_PER_S} Gb/s"
+
+
+def _each_fastest(values: Sequence[Value]) -> str | None:
+    """Of one NIC, by the rate of all together."""
+    nics, total = map(_number, values)
+    if not nics or total <= nics * FASTEST_PORT_GBITS_PER_S * (1 + TOLERANCE):
+        return None
+    most = FASTEST_PORT_GBITS_PER_S
+    return f"NICs × rate = total: {nics} × {most} Gb/s, the fastest NIC, is less than {total} Gb/s"
 
 
 def _port(values: Sequence[Value]) -> str | None:
@@ -153,6 +187,8 @@ def _peak(name: str, values: Sequence[Value]) -> str | None:
 PEAKS = ("bf16_tflops", "fp16_tflops", "fp8_tflops", "fp4_tflops")
 EQUATIONS = (
     Equation(("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s"), _nics),
+    Equation(("fabric_gbits_per_s_per_nic",), _fastest),
+    Equation(("fabric_nics", "fabric_gbits_per_s"), _each_fastest),
     Equation(("fabric", "fabric_generation", "fabric_gbits_per_s_per_nic"), _port),
     Equation(
         ("scale_up", "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus", "scale_up_gbytes_per_s"),

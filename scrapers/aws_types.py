@@ -6,6 +6,7 @@ families (read 2026-11-29). A family that is not here is known by what DescribeI
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -22,10 +23,15 @@ PAGE = "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The GPU of a family, and how many of it by size: "12xlarge:4"; the first for all others."""
+    """The GPU of a family, and how many of it by size: "12xlarge:4"; the first for all others.
+
+    `card_gbits_per_s`: what DescribeInstanceTypes prints of a network card, where that is its rate
+    as an ENA and its EFA is faster.
+    """
 
     gpu: str
     sizes: str
+    card_gbits_per_s: int | None = None
 
 
 _ONES = "xlarge:1 2xlarge:1 4xlarge:1 8xlarge:1 16xlarge:1"
@@ -40,7 +46,8 @@ FAMILIES = {
     "p5": Family("H100 SXM5", "4xlarge:1 48xlarge:8"),
     "p5e": Family("H200 SXM5", "48xlarge:8"),
     "p5en": Family("H200 SXM5", "48xlarge:8"),
-    "p6-b200": Family("B200", "48xlarge:8"),
+    # a card: 400 Gb/s of EFA and 200 of ENA, https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/
+    "p6-b200": Family("B200", "48xlarge:8", 200),  # efa-acc-inst-types.html
     "p6-b300": Family("B300", "48xlarge:8"),
     "p6e-gb200": Family("GB200", "36xlarge:4"),
     "g3": Family("M60", "4xlarge:1 8xlarge:2 16xlarge:4"),
@@ -89,6 +96,7 @@ class Gpus:
     words: str | None
     count: Decimal | None
     memory: tuple[Decimal, str] | None
+    total_memory: tuple[Decimal, str] | None
     evidence: dict[str, Evidence]
     warnings: tuple[str, ...] = ()
 
@@ -109,7 +117,7 @@ def gpus_of(name: str, kind: Row | None, has: Row) -> Gpus:
     if memory is None:
         evidence["gpu_memory_gb"] = rule
     warnings = () if words else (f"{name}: a family whose GPU is not in our table",)
-    return Gpus(words, count, memory, evidence, warnings)
+    return Gpus(words, count, memory, _total_memory(kind), evidence, warnings)
 
 
 def _described(kind: Row | None) -> tuple[str | None, Decimal | None, tuple[Decimal, str] | None]:
@@ -126,6 +134,12 @@ def _described(kind: Row | None) -> tuple[str | None, Decimal | None, tuple[Deci
     memory = gpu.row("MemoryInfo")
     mib = memory.number("SizeInMiB") if memory else None
     return gpu.text("Name"), count, (mib, "MiB") if mib else None
+
+
+def _total_memory(kind: Row | None) -> tuple[Decimal, str] | None:
+    info = kind.row("GpuInfo") if kind else None
+    mib = info.number("TotalGpuMemoryInMiB") if info else None
+    return (mib, "MiB") if mib else None
 
 
 def _same_chip(printed: str, table: str) -> bool:
@@ -169,7 +183,35 @@ def network_of(kind: Row | None) -> dict[str, Value]:
         said["fabric_nics"] = int(nics)
     if rate and not rate.up_to:
         said["fabric_gbits_per_s"] = rate.total
+        if rate.counted:  # "4x 100 Gigabit"
+            said["fabric_gbits_per_s_per_nic"] = rate.gbits_per_s
     return said
+
+
+def broken_cards(name: str, kind: Row | None) -> str | None:
+    """What is wrong with NetworkCards beside NetworkPerformance: None, or the equation in words.
+
+    Those that have EFA have the whole rate together, or each of them can have all of it.
+    """
+    info = kind.row("NetworkInfo") if kind else None
+    rates = bandwidths(info.text("NetworkPerformance") or "") if info else ()
+    cards = (
+        [card.number("BaselineBandwidthInGbps") for card in info.rows("NetworkCards")]
+        if info
+        else []
+    )
+    known = sorted((rate for rate in cards if rate), reverse=True)
+    if info is None or len(rates) != 1 or rates[0].up_to or len(known) < max(len(cards), 1):
+        return None
+    total, efa = rates[0].total, info.row("EfaInfo")
+    nics = int(efa.number("MaximumEfaInterfaces") or 0) if efa else 0
+    used = known[: nics or len(known)]
+    family = family_of(name)
+    as_ena = family and nics == len(cards) and {*used} == {family.card_gbits_per_s}
+    if as_ena or {*used} == {total} or abs(sum(used) - total) <= total / 50:
+        return None
+    each = " + ".join(f"{n} × {rate:g}" for rate, n in Counter(used).items())
+    return f"NICs × rate = total: {each} Gb/s of NetworkCards is not {total} Gb/s"
 
 
 def network_evidence(said: Mapping[str, Value]) -> dict[str, Evidence]:

@@ -67,9 +67,10 @@ def identify(
     alias = _alias(folded, provider, taught)
     skus, stated_gb = _meant(alias or folded, words)
     named = _narrowed(skus, memory_gb if stated_gb is None else Decimal(stated_gb))
-    if named.slug is None or memory_gb is None:
+    if named.note or memory_gb is None:
         return named
-    return _narrowed([_by_slug()[named.slug]], memory_gb)
+    slugs = (named.slug,) if named.slug else named.candidates
+    return _narrowed([_by_slug()[slug] for slug in slugs], memory_gb)
 
 
 def _narrowed(skus: list[Sku], memory_gb: Decimal | None) -> Named:

@@ -1,9 +1,10 @@
-"""What a listing says of its instance type, as facts with their evidence."""
+"""What a listing says of its instance type, as facts with their evidence, and whether it can be."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 
+from catalog.consistency import contradictions, faster_than_nvlink
 from catalog.facts import ATTRIBUTES, BadFact
 from catalog.records import Basis, Fact, ScaleUp, Value
 from scrapers.gpu_names import Named, chip_of, form_of, memory_of
@@ -13,6 +14,10 @@ from scrapers.quantities import NOMINAL_TOLERANCE, distance_from_nominal, gigaby
 
 class Inconsistent(ValueError):
     """A figure that cannot be."""
+
+
+class Contradiction(ValueError):
+    """Figures of one row that contradict each other: one of them is wrong."""
 
 
 def facts_of(
@@ -69,20 +74,25 @@ def _fact(
 
 
 def _memory(listing: Listing, gpu: Named | None) -> tuple[Decimal, str] | None:
-    """Of one GPU, or of the slice, in nominal GB, with the printed figure beside it."""
+    """Of one GPU, or of the slice, in nominal GB, with the printed figure beside it.
+
+    Nominal is what the SKUs that it may be are sold with: without one, the figure is as printed.
+    """
     count, printed = listing.gpu_count, listing.gpu_memory
     note = f"printed as {printed[0]} {printed[1]}" if printed else ""
     if count is not None and count < 1:
         return _of_a_slice(listing, gpu, count, note)
-    if gpu and gpu.slug and printed:
-        return Decimal(memory_of(gpu.slug)), note
-    if printed is None:
-        sizes = {memory_of(slug) for slug in gpu.candidates} if gpu else set()
-        return (Decimal(sizes.pop()), "of each that it may be") if len(sizes) == 1 else None
-    gb = gigabytes(*printed)
-    nominal = min(NOMINAL_GB, key=lambda nominal: distance_from_nominal(gb, nominal))
-    near = distance_from_nominal(gb, nominal) < Decimal("0.03")
-    return (Decimal(nominal) if near else round(gb, 1)), note
+    if printed is None and gpu and gpu.slug:
+        return None  # the SKU says it
+    sizes = {memory_of(slug) for slug in _slugs(gpu)}
+    if len(sizes) == 1 and not (gpu and gpu.note):
+        return Decimal(sizes.pop()), note or "of each that it may be"
+    return (round(gigabytes(*printed), 1), note) if printed else None
+
+
+def _slugs(gpu: Named | None) -> tuple[str, ...]:
+    """The SKU, or those that it may be."""
+    return () if gpu is None else (gpu.slug,) if gpu.slug else gpu.candidates
 
 
 def _of_a_slice(
@@ -98,11 +108,6 @@ def _of_a_slice(
         return Decimal(nominal), note
     return Decimal(round(gb)), note
 
-
-# Memories that cards are sold with. [GB]
-NOMINAL_GB = (
-    4, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 80, 94, 96, 128, 141, 180, 186, 192, 256, 288,
-)  # fmt: skip
 
 # NVLink on the edge of a PCIe card joins two by a bridge (four for H200 NVL): the vendor's cards.
 BRIDGED = {"a100", "a800", "a30", "a40", "h100", "h200", "rtx3090", "rtxa5000", "rtxa6000"}
@@ -124,3 +129,84 @@ def _measured_links(owner: str, listing: Listing, gpu: Named | None, day: date) 
     yield Fact(
         subject, "scale_up", value.value, Basis.DERIVED, f"rule: {rule} ({listing.url})", day
     )
+
+
+# --- Whether it can be ------------------------------------------------------------------------
+
+TOTAL_TOLERANCE = Decimal("0.02")
+
+
+def check_figures(listing: Listing, gpu: Named | None) -> None:
+    """Gate: name, form and memory are of one SKU, count × memory is the total, no link too fast.
+
+    Raises
+    ------
+    Contradiction
+        With the equation in words.
+    """
+    said = listing.contradiction or _wrong_total(listing) or _wrong_sku(listing, gpu)
+    if sentence := said or _wrong_link(listing, gpu):
+        raise Contradiction(sentence)
+
+
+def check_equations(facts: Iterable[Fact]) -> None:
+    """Gate: what the listing says satisfies the equations that hold of every machine.
+
+    Raises
+    ------
+    Contradiction
+    """
+    for _, sentence in contradictions(facts):
+        raise Contradiction(sentence)
+
+
+def _wrong_total(listing: Listing) -> str | None:
+    each, total, count = listing.gpu_memory, listing.total_gpu_memory, listing.gpu_count
+    if each is None or total is None or count is None:
+        return None
+    parts = max(count, Decimal(1))  # a slice is one, with the memory that is its own
+    counted, printed = parts * gigabytes(*each), gigabytes(*total)
+    if abs(counted - printed) <= printed * TOTAL_TOLERANCE:
+        return None
+    return (
+        f"count × memory = total: the total GPU memory, {total[0]} {total[1]}, is not "
+        f"{parts} x {each[0]} {each[1]}: a mixed machine, or a wrong count"
+    )
+
+
+def _wrong_sku(listing: Listing, gpu: Named | None) -> str | None:
+    """A memory that no SKU of that name and form has, whole or as the slice that it is of one."""
+    sizes = sorted({memory_of(slug) for slug in _slugs(gpu)})
+    if gpu is None or not sizes:
+        return None
+    count, printed = listing.gpu_count, listing.gpu_memory
+    gb = None if printed is None else round(gigabytes(*printed), 1)
+    if count is None or count < 1:  # a share that is not said is one
+        if gb is None or gb <= sizes[-1] or _near(gb, sizes[-1]):
+            return None
+        return f"a part of the memory ≤ the whole: {gb} GB is more than a {listing.gpu} has"
+    if not gpu.note:
+        return None
+    if gb is None:  # the name itself prints it
+        return f"{listing.gpu}: {gpu.note}"
+    known = " or ".join(map(str, sizes))
+    right = f"{count:f} × {known} GB of {listing.gpu}"
+    if listing.total_gpu_memory:
+        total, unit = listing.total_gpu_memory
+        return f"count × memory = total: {total} {unit} is not {right}"
+    return f"count × memory = total: {count:f} × {gb} GB is not {right}"
+
+
+def _near(gb: Decimal, nominal: int) -> bool:
+    return distance_from_nominal(gb, nominal) < NOMINAL_TOLERANCE
+
+
+def _wrong_link(listing: Listing, gpu: Named | None) -> str | None:
+    name = "measured_pair_gbytes_per_s"
+    measured, evidence = listing.said.get(name), listing.evidence.get(name)
+    if measured is None:
+        return None
+    rate = Decimal(str(measured))
+    problem = faster_than_nvlink(rate, _slugs(gpu))
+    word = evidence.note.partition(",")[0] if evidence else "measured"  # the provider's own
+    return problem and f"{word} {rate} GB/s: {problem}"

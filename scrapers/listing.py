@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from catalog.records import Basis, PriceModel, Rejected, Value
@@ -144,8 +145,7 @@ class Partial:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """How one attribute of a listing is known, where it is not simply the document that says it.
 
     An empty `source` is the document, an unsaid `checked` its day.
@@ -191,6 +191,8 @@ class Listing:
         of None: looked for here, and not said.
     evidence
         By attribute, where another source than the document speaks.
+    contradiction
+        An equation of the document's own fields that they break, in words.
     """
 
     where: str
@@ -217,6 +219,7 @@ class Listing:
     board_gpus: int | None = None
     said: Mapping[str, Value] = field(default_factory=dict)
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    contradiction: str | None = None
     warnings: tuple[str, ...] = ()
     row: Row | str = ""  # the row itself, to be shown if it goes to the quarantine
 
@@ -226,7 +229,8 @@ class Listing:
         return (
             self.provider, self.via, self.instance, self.url, self.fetched_at, self.gpu,
             self.gpu_count, self.gpu_memory, self.total_gpu_memory, self.vcpus, self.ram,
-            self.board_gpus, tuple(self.said.items()), tuple(self.evidence.items()),
+            self.board_gpus, self.contradiction,
+            tuple(self.said.items()), tuple(self.evidence.items()),
         )  # fmt: skip
 
     @property

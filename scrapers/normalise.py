@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 
-from catalog.consistency import contradictions
 from catalog.judgement import NOTHING, Judgement, doubt_key, price_key
 from catalog.records import (
     Basis,
@@ -24,7 +23,13 @@ from catalog.records import (
 )
 from scrapers.gpu_names import Named, UnknownGpu, chip_of, identify, share_of
 from scrapers.list_gates import doubted, more_for_less, once, one_an_identity, spot_checked
-from scrapers.listed_facts import Inconsistent, facts_of
+from scrapers.listed_facts import (
+    Contradiction,
+    Inconsistent,
+    check_equations,
+    check_figures,
+    facts_of,
+)
 from scrapers.listing import (
     Document,
     Evidence,
@@ -45,12 +50,6 @@ from scrapers.sellers import seller
 __all__ = ["Rate", "Unreadable", "offers", "settle"]
 
 CENTS = Decimal("0.000001")
-TOTAL_TOLERANCE = Decimal("0.02")
-
-
-class Contradiction(ValueError):
-    """Two figures of one row that contradict each other: one of them is wrong."""
-
 
 EXPECTED = (Inconsistent, UnknownUnit)
 DOUBTS = {UnknownGpu: Gate.UNKNOWN_GPU, Contradiction: Gate.FIGURES}
@@ -225,12 +224,13 @@ class _Desk:
     def _new_kind(self, listing: Listing, waived: Container[Gate]) -> _Kind:
         gpu, warnings = self._gpu(listing, waived)
         owner, via = self._whose(listing)
-        facts = tuple(facts_of(owner, via, listing, gpu, self.collected_at))
         if Gate.FIGURES in waived:
             warnings.append(FIGURES_PASSED)
         else:
-            _check_memory(listing)
-            _check_equations(facts)
+            check_figures(listing, gpu)
+        facts = tuple(facts_of(owner, via, listing, gpu, self.collected_at))
+        if Gate.FIGURES not in waived:
+            check_equations(facts)
         candidates = gpu.candidates if gpu else ()
         slugs = (*candidates, gpu.slug) if gpu and gpu.slug else candidates
         chips = frozenset(chip_of(slug) for slug in slugs)
@@ -277,7 +277,7 @@ class _Desk:
             if "gpu" not in listing.evidence and Gate.UNKNOWN_GPU not in waived:
                 raise
             return None, [str(problem)]
-        return named, [named.note] if named.note else []
+        return named, []
 
     def _priced_well(
         self, offer: OfferRecord, listing: Listing, chips: frozenset[str]
@@ -297,25 +297,6 @@ class _Desk:
 
 PRICE_PASSED = "the price is outside what others ask; a person let it through"
 FIGURES_PASSED = "its figures contradict each other; a person let it through"
-
-
-def _check_memory(listing: Listing) -> None:
-    """Gate: count × memory = total."""
-    each, total, count = listing.gpu_memory, listing.total_gpu_memory, listing.gpu_count
-    if each is None or total is None or count is None or count < 1:
-        return
-    counted, printed = count * gigabytes(*each), gigabytes(*total)
-    if abs(counted - printed) > printed * TOTAL_TOLERANCE:
-        raise Contradiction(
-            f"the total GPU memory, {total[0]} {total[1]}, is not {count} x {each[0]} {each[1]}: "
-            "a mixed machine, or a wrong count"
-        )
-
-
-def _check_equations(facts: Sequence[Fact]) -> None:
-    """Gate: what the listing says satisfies the equations that hold of every machine."""
-    for _, sentence in contradictions(facts):
-        raise Contradiction(sentence)
 
 
 # --- Its price --------------------------------------------------------------------------------

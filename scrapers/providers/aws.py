@@ -39,6 +39,7 @@ from scrapers.aws_lists import (
     ways_of_selling,
 )
 from scrapers.aws_types import (
+    broken_cards,
     gpus_of,
     is_gpu_type,
     network_evidence,
@@ -376,6 +377,7 @@ def _offer(
         gpu=gpu.words,
         gpu_count=gpu.count,
         gpu_memory=gpu.memory,
+        total_gpu_memory=gpu.total_memory,
         vcpus=vcpus_of(kind, has),
         ram=ram_of(kind, has),
         price=price,
@@ -384,6 +386,7 @@ def _offer(
         minimum_hours=minimum,
         said=said,
         evidence=_of_the_type(described_in) | gpu.evidence | network_evidence(said),
+        contradiction=broken_cards(name, kind),
         warnings=gpu.warnings,
         row=row,
     )
@@ -392,7 +395,7 @@ def _offer(
 # What is said of a type is the same in every region: its source is no one region's list.
 OF_THE_TYPE = (
     "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb",
-    "fabric", "fabric_nics", "fabric_gbits_per_s",
+    "fabric", "fabric_nics", "fabric_gbits_per_s", "fabric_gbits_per_s_per_nic",
     "frontend_gbits_per_s", "frontend_burst_gbits_per_s",
 )  # fmt: skip
 

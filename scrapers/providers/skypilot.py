@@ -59,6 +59,7 @@ FETCHED = (
 UNDATED = "the catalog does not say when it read this price"
 OTHERS = re.compile(r"tpu|inferentia|trainium|fpga|qualcomm|alveo", re.IGNORECASE)
 FORMED = re.compile(r"(?:A100|A800|H100|H200|H800|V100)(?!.*(?:sxm|pcie|nvl\b))", re.IGNORECASE)
+VAST_NAME = re.compile(r"[0-9]{1,3}x-(.{1,40})-[0-9]{1,4}-[0-9]{1,8}")  # "4x-RTX_4060_Ti-32-65536"
 FORM = re.compile(r"(?<![a-z])(sxm\d?|pcie|nvl)(?![a-z])", re.IGNORECASE)
 MOST_OF_ONE = 400 * 1024  # [MiB]: more is the memory of several
 LEAST_MIB = 1024  # a smaller figure is in GB
@@ -327,6 +328,8 @@ def _gpus(
         memory = (known.memory_gb, "GB") if known.memory_gb else None
         return known.gpu, known.gpu_count, memory
     each = _of_one(sold, totals=totals)
+    if cloud == "vast" and (named := VAST_NAME.fullmatch(sold.instance)):  # all of its own name
+        return named[1].replace("_", " "), sold.gpu_count, (each, "MiB") if each else None
     form = FORM.search(sold.instance.replace("_", " "))
     words = sold.gpu.replace("_", " ")
     if form and FORMED.match(words):
