@@ -169,14 +169,15 @@ def _read(slug: str, instance: str, text: str) -> Reading:
 
 def _offer(reading: Reading) -> dict[str, object]:
     today = datetime.now(UTC)
-    # what the name alone says, the catalog has weighed
-    name = reading.instance
-    weighed = _read(reading.provider, name, name).said if reading.known else {}
-    facts = tuple(
-        fact
-        for fact in _facts(reading, today.date())
-        if fact.attribute not in reading.known or fact.value != weighed.get(fact.attribute)
-    )
+    facts = tuple(_facts(reading, today.date()))
+    if reading.known:  # what the name alone says, the catalog has weighed
+        weighed = _read(reading.provider, reading.instance, reading.instance)
+        facts = tuple(
+            fact
+            for fact in facts
+            if fact.attribute not in reading.known or fact.value != weighed.said.get(fact.attribute)
+        )
+        _other_gpu(reading, weighed)
     bundled = facts_of(reading.provider, reading.instance)
     amount, currency = price_of(reading) or (None, None)
     settled = any(f.attribute == "gpu" and f.value for f in bundled)
@@ -194,6 +195,16 @@ def _offer(reading: Reading) -> dict[str, object]:
         warnings=tuple(dict.fromkeys(reading.warnings)),
     )
     return offer_line(record, bundled) | {"why": list(_why(reading, [*facts, *bundled]))}
+
+
+def _other_gpu(reading: Reading, weighed: Reading) -> None:
+    """A warning where the words beside the name are of a GPU that the catalog denies."""
+    known = reading.known.get("gpu")
+    if known and reading.slugs and reading.slugs != weighed.slugs and known not in reading.slugs:
+        may_be = " or ".join(reading.slugs)
+        reading.warnings.append(
+            f"the text names {may_be}, but {reading.instance} has {known} by our facts"
+        )
 
 
 def _facts(reading: Reading, day: date) -> Iterator[Fact]:

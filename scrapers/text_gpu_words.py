@@ -191,7 +191,10 @@ def gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
         each = Decimal(counted[1]) / int(across[2]) if counted else Decimal(0)
         stated = across[1] or (counted and int(counted[1]) > LIKELY_MOST)
         if counted and stated and each in range(1, LIKELY_MOST + 1):
-            return each, f'"{before}{across[0]}": {counted[1]} by {across[2]} is {each:f} each'
+            return (
+                each,
+                f'"{before}{across[0]}": {counted[1]} GPUs on {across[2]} are {each:f} each',
+            )
     found = _NODES.search(text)
     if found is None or found[1] == "0":
         return None
@@ -200,7 +203,7 @@ def gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
     each = Decimal(found[4] or 0) / nodes
     most = int(rack[1]) if rack and word.startswith("rack") else LIKELY_MOST
     if found[4] and promised(text[: found.start(4)][-24:]) and each in range(1, most + 1):
-        return each, f'"{found[0]}": {found[4]} GPUs by {nodes} is {each:f} each'
+        return each, f'"{found[0]}": {found[4]} GPUs in {nodes} are {each:f} each'
     if rack and word.endswith("trays"):
         return Decimal(TRAY_GPUS), f'"{found[0]}": a tray of the rack has {TRAY_GPUS} GPUs'
     if rack and word.startswith("rack"):

@@ -13,6 +13,7 @@ from scrapers.gpu_names import chip_of, form_of
 from scrapers.listed_facts import BRIDGED
 from scrapers.quantities import Bandwidth, bandwidths
 from scrapers.text_claims import Stance, claim, clauses
+from scrapers.text_fabrics import JOINING
 from scrapers.text_reading import Reading
 
 
@@ -79,6 +80,10 @@ def _bridge(reading: Reading, clause: str) -> None:
             reading.say("scale_up_domain_gpus", int(ways[1]), f'"{ways[0]}" bridge')
         elif any(slug.startswith("h200") for slug in slugs):
             reading.withhold("scale_up_domain_gpus", "a bridge of H200 NVL joins two or four")
+    else:
+        reading.unknown(
+            "scale_up", f'"{clause}": through a switch, a bridge or neither is not said'
+        )
 
 
 def _mesh(reading: Reading) -> None:
@@ -167,8 +172,11 @@ def _printed(reading: Reading, rate: Bandwidth, one_way: Decimal) -> None:
         reading.warnings.append(f"NVLink of {gbytes:f} GB/s: this GPU has {2 * one_way} both ways")
 
 
-_LINKED = re.compile(r"nvlink|nvswitch|gpu.to.gpu|p2p|peer|xgmi|infinity fabric", re.IGNORECASE)
-_NOT_LINKED = re.compile(r"C2C|hbm|memory|bisection", re.IGNORECASE)
+_LINKED = re.compile(
+    r"nvlink|nvswitch|interconnect|gpu.to.gpu|p2p|peer|xgmi|infinity fabric", re.IGNORECASE
+)
+_NOT_LINKED = re.compile(rf"C2C|hbm|memory|bisection|{JOINING}", re.IGNORECASE)
+_OF_ONE = re.compile(r"p2p|peer|(?:per|/) ?v?gpu", re.IGNORECASE)  # not of all together
 LATEST_PCIE = 6
 
 
@@ -183,12 +191,12 @@ def _impossible(reading: Reading) -> None:
             continue
         for rate in bandwidths(clause):
             gbytes = rate.total / 8
-            sums = (together * most, together * most / 2)
+            sums = () if _OF_ONE.search(clause) else (together * most, together * most / 2)
             if rate.bytes_written and gbytes > most and not _about(gbytes, sums):
                 whose = " or ".join(reading.slugs)
-                has = f"{whose} has {most / 2:f} GB/s one way, {most:f} both ways"
-                why = f'"{clause}": {gbytes:f} GB/s is more than a GPU can: {has}'
-                reading.warnings.append(f"{why}; not read")
+                has = f"{whose} has at most {most / 2:f} GB/s one way, {most:f} both ways"
+                printed = clause.strip('"{} ')
+                reading.warnings.append(f'"{printed}": {gbytes:f} GB/s cannot be: {has}')
 
 
 def _both_ways(reading: Reading) -> Decimal | None:

@@ -290,8 +290,8 @@ def _total(
 ) -> bool:
     """Of the instance, if its GPUs can have so much; a second figure that differs is a dispute."""
     if refused := _too_much(reading, total, port, in_bytes):
-        reading.warnings.append(f"{why}: {refused}")
-        reading.unknown("fabric_gbits_per_s", f"{why}: {refused}")
+        reading.warnings.append(f"{why}, which cannot be: {refused}")
+        reading.unknown("fabric_gbits_per_s", f"{why}, which cannot be: {refused}")
         return False
     if "fabric_gbits_per_s" in reading.said:
         reading.dispute("fabric_gbits_per_s", total, why)

@@ -212,6 +212,7 @@ def test_the_instance_type_decides_over_a_wrong_text():
     line = one("p4d.24xlarge | H100:8:80GB", "aws")
     assert (line["gpu"], line["gpu_candidates"], line["gpu_count"]) == ("a100-sxm4-40gb", [], 8)
     assert line["gpu_memory_gb"] == 40
+    assert "has a100-sxm4-40gb by our facts" in line["warnings"][0]
 
 
 def test_a_providers_own_word_for_a_gpu():

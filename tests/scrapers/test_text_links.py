@@ -91,6 +91,9 @@ def test_links_of_a_virtual_machine_are_to_be_asked_about():
     ("text", "has"),
     [
         ("8x H100 SXM5 | p2p 1800GB/s", "450 GB/s one way, 900 both ways"),
+        ("8x H100 SXM5 | NVLink 3600 GB/s per GPU", "450 GB/s one way, 900 both ways"),
+        ('"gpu": "H100 SXM5", "count": 8, "p2p": "1800GB/s"', "450 GB/s one way, 900 both ways"),
+        ("8x H100 SXM5 | GPU interconnect: 1800 GB/s", "450 GB/s one way, 900 both ways"),
         ("8x H100 SXM5 | NVLink 1.8 TB/s per GPU", "450 GB/s one way, 900 both ways"),
         ("8x A100 SXM4 80GB | GPU-to-GPU 900 GB/s", "300 GB/s one way, 600 both ways"),
         ("8x MI300X | Infinity Fabric 1792 GB/s", "448 GB/s one way, 896 both ways"),
