@@ -65,7 +65,7 @@ def main() -> None:
         found = validate(MEASURED / name)
         said, skipped = found["summary"], len(found["skipped"])
         print(
-            f"{kind}: {said['n']} rows, median {said['median_abs_error']:.1%}, p90 "
+            f"{kind}: {said['rows']} rows, {said['n']} configurations, median {said['median_abs_error']:.1%}, p90 "
             f"{said['p90_abs_error']:.1%}, bias {said['bias']:+.1%}; {skipped} not predicted"
         )
         by_source = [g for g in found["groups"] if g["by"] in ("source", "assumed")]
@@ -74,7 +74,7 @@ def main() -> None:
         text += f"""
 [{kind}]
 what = "{what}"
-rows = {said["n"]}
+rows = {said["rows"]}
 median_abs_error = {said["median_abs_error"]:.4f}
 p90_abs_error = {said["p90_abs_error"]:.4f}
 bias = {said["bias"]:.4f}

@@ -288,7 +288,7 @@ def _validate(options: argparse.Namespace) -> int:
     if options.json:
         _print(report, [])
         return OK
-    lines = [f"all: {_figures(report['summary'])}"]
+    lines = [f"all: {_figures(report['summary'])}", _weighted(report)]
     lines += [f"{g['by']} {g['group']}: {_figures(g)}" for g in report["groups"]]
     reasons: dict[str, int] = {}
     for row in report["skipped"]:
@@ -297,6 +297,19 @@ def _validate(options: argparse.Namespace) -> int:
     lines += [f"  {count} × {reason}" for reason, count in sorted(reasons.items())]
     _print(None, lines)
     return OK
+
+
+def _weighted(report: Mapping[str, Any]) -> str:
+    """What stands beside the plain figures: sources of one weight, coverage, outliers."""
+    weighted, plain = report["source_weighted"], report["summary"]
+    if not plain["n"]:
+        return "coverage: no rows"
+    return (
+        f"each of {weighted['sources']} sources alike: median |error| "
+        f"{weighted['median_abs_error']:.1%}, p90 {weighted['p90_abs_error']:.1%}; coverage "
+        f"{plain['coverage']:.1%} of the rows that state enough; "
+        f"outliers listed: {', '.join(each['id'] for each in report['outliers']) or 'none'}"
+    )
 
 
 def _figures(s: Mapping[str, Any]) -> str:

@@ -1,14 +1,18 @@
 """Measured rows against the model: each error, their summary by group, and what was not predicted.
 
 Error is ln(predicted / measured) of the time, for a rate of its inverse: positive means predicted
-too slow.
+too slow. A configuration that was published several times counts once, at its mean error; beside
+the plain summary stands one in which every source weighs the same. `worst` is the worst of what is
+no outlier, and every outlier is listed. Coverage is of the rows that state enough.
 """
 
 import csv
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -17,7 +21,9 @@ from scoring.fields import FieldError
 from scoring.machines import CannotPredict, gpu_slug, number
 from scoring.measured import measured_value, predict
 
+Row = Mapping[str, Any]
 MAX_ROWS = 1_000_000
+SAME = ("predicted", "gpu", "num_gpus", "precision")
 STRATA = (
     "kind",
     "framework",
@@ -30,6 +36,11 @@ STRATA = (
     "recompute",
     "scale",
 )
+# Why a row need not be predicted: it does not say enough, or nothing that a step has.
+MAY_SKIP = re.compile(
+    r"not stated|no measured value|time to train|not known to the model|without its (pools|unit)"
+)
+FAR_OUT = 3.0  # times the distance of the quartiles, beyond them: J. W. Tukey, 1977, section 2
 
 
 def validate(path: Path) -> dict[str, Any]:
@@ -38,7 +49,7 @@ def validate(path: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        summary, groups, rows, skipped, as the command prints them.
+        summary, source_weighted, outliers, groups, rows, skipped, as the command prints them.
 
     Raises
     ------
@@ -53,10 +64,12 @@ def validate(path: Path) -> dict[str, Any]:
             measured = measured_value(row)
             found = predict(row)
         except CannotPredict as reason:
-            skipped.append({"id": name, "reason": str(reason), "line": line})
+            must = not MAY_SKIP.search(str(reason))
+            skipped.append({"id": name, "reason": str(reason), "line": line, "must": must})
             continue
         except FieldError as error:
-            skipped.append({"id": name, "reason": f"unreadable: {error}", "line": line})
+            reason = f"unreadable: {error}"
+            skipped.append({"id": name, "reason": reason, "line": line, "must": True})
             continue
         log_ratio = math.log(found.value / measured)
         count = int(number(row, "num_gpus") or 0)
@@ -81,9 +94,15 @@ def validate(path: Path) -> dict[str, Any]:
                 "scale": _scale(count),
             }
         )
+    counted = distinct(rows)
+    outliers = far_out(counted)
+    missed = sum(each["must"] for each in skipped)
+    coverage = len(rows) / (len(rows) + missed) if rows else None
     return {
-        "summary": summary(rows),
-        "groups": groups(rows),
+        "summary": {**summary(counted, outliers), "rows": len(rows), "coverage": coverage},
+        "source_weighted": source_weighted(rows),
+        "outliers": [{"id": each["id"], "error": each["error"]} for each in outliers],
+        "groups": groups(rows, outliers),
         "rows": rows,
         "skipped": skipped,
     }
@@ -97,7 +116,7 @@ def _scale(gpus: int) -> str:
 def read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Line number and row of a CSV. Columns that nobody asks for are ignored."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:  # Excel writes a byte-order mark
             reader = csv.DictReader(file)
             for column in ("metric_name", "metric_value"):
                 if column not in (reader.fieldnames or []):
@@ -113,19 +132,49 @@ def read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
 # ------------------------------------------------------------------ statistics
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """n, median and 90th percentile of |error|, the worst, bias, and Kendall's τ of the order."""
+def distinct(rows: Sequence[Row]) -> list[Row]:
+    """One row for each question to the model, at the mean error and measured value of its rows.
+
+    Rows that the model gives the same value in the same metric for so many GPUs of a kind ask the
+    same; their source does not matter.
+    """
+    table: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        table[tuple(row[name] for name in ("kind", "metric_name", *SAME))].append(row)
+    return [
+        {**same[0], **{name: fmean(row[name] for row in same) for name in ("error", "measured")}}
+        for same in table.values()
+    ]
+
+
+def far_out(rows: Sequence[Row]) -> list[Row]:
+    """Rows beyond the outer fences of the errors of their kind: three quartile distances out."""
+    found = []
+    for part in _by(rows, "kind").values():
+        low, high = np.quantile([row["error"] for row in part], [0.25, 0.75])
+        reach = FAR_OUT * (high - low)
+        found += [row for row in part if not low - reach <= row["error"] <= high + reach]
+    return found
+
+
+def summary(rows: Sequence[Row], outliers: Sequence[Row] = ()) -> dict[str, Any]:
+    """n, median and 90th percentile of |error|, bias, Kendall's τ, and the worst but `outliers`.
+
+    Of outliers alone the worst is one of them.
+    """
     if not rows:
         return dict.fromkeys(
             ("median_abs_error", "p90_abs_error", "worst", "bias", "kendall_tau")
         ) | {"n": 0}
     errors = np.array([row["error"] for row in rows])
     size = np.abs(errors)
+    listed = {row["id"] for row in outliers}
+    kept = [row["error"] for row in rows if row["id"] not in listed] or [*errors]
     return {
         "n": len(rows),
         "median_abs_error": float(np.median(size)),
         "p90_abs_error": float(np.quantile(size, 0.9)),
-        "worst": float(errors[np.argmax(size)]),
+        "worst": float(max(kept, key=abs)),
         "bias": float(np.median(errors)),
         "kendall_tau": kendall_tau(
             np.array([row["measured"] for row in rows]),
@@ -134,17 +183,47 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def groups(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The summary of every kind, framework, GPU, source and so on, and of assumed rows apart."""
-    found = []
-    for by in STRATA:
-        table: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in rows:
-            table[str(row[by])].append(row)
-        found += [
-            {"by": by, "group": name, **summary(part)} for name, part in sorted(table.items())
-        ]
-    return found
+def source_weighted(rows: Sequence[Row]) -> dict[str, Any]:
+    """Median and 90th percentile of |error|, and bias, where each source weighs the same."""
+    sources = _by(rows, "source")
+    errors = np.array([row["error"] for row in rows])
+    weights = np.array([1.0 / len(sources[row["source"]]) for row in rows])
+    return {
+        "sources": len(sources),
+        "median_abs_error": _quantile(np.abs(errors), weights, 0.5),
+        "p90_abs_error": _quantile(np.abs(errors), weights, 0.9),
+        "bias": _quantile(errors, weights, 0.5),
+    }
+
+
+def _quantile(
+    values: np.ndarray[Any, Any], weights: np.ndarray[Any, Any], at: float
+) -> float | None:
+    """The value below which lies the share `at` of the weight; between two, by their middles."""
+    if not len(values):
+        return None
+    order = np.argsort(values)
+    below = np.cumsum(weights[order]) - 0.5 * weights[order]
+    return float(np.interp(at * weights.sum(), below, values[order]))
+
+
+def groups(rows: Sequence[Row], outliers: Sequence[Row] = ()) -> list[dict[str, Any]]:
+    """The summary of every kind, framework, GPU, source and so on, and of assumed rows apart.
+
+    In each a configuration counts once.
+    """
+    return [
+        {"by": by, "group": name, **summary(distinct(part), outliers)}
+        for by in STRATA
+        for name, part in sorted(_by(rows, by).items())
+    ]
+
+
+def _by(rows: Sequence[Row], name: str) -> Mapping[str, list[Row]]:
+    table: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        table[str(row[name])].append(row)
+    return table
 
 
 def kendall_tau(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float | None:

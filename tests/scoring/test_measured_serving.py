@@ -91,7 +91,7 @@ def test_errors_stay_where_they_are():
     by_kind = {g["group"]: g for g in groups(report["rows"]) if g["by"] == "kind"}
     assert by_kind["infer dense"]["n"] > 1000
     assert by_kind["infer dense"]["median_abs_error"] < 0.10
-    assert by_kind["infer mixture"]["n"] > 1800
+    assert by_kind["infer mixture"]["n"] > 1200  # each configuration once
     assert by_kind["infer mixture"]["median_abs_error"] < 0.14
     metrics = {g["group"]: g for g in groups(report["rows"]) if g["by"] == "metric_name"}
     assert metrics["tpot_ms"]["median_abs_error"] < 0.125

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring.cli import main
-from scoring.validation import kendall_tau, summary, validate
+from scoring.validation import far_out, kendall_tau, source_weighted, summary, validate
 
 COLUMNS = """id,source_repo_or_doc,kind,model_name,layers,hidden,ffn_hidden,heads,kv_heads,vocab,
 seq_len,micro_batch,global_batch,gpu_model,num_gpus,gpus_per_node,inter_link,inter_gbps_per_gpu,
@@ -84,8 +84,8 @@ def test_json_of_the_command(tmp_path, capsys):
     path = written(tmp_path, STEP.format(id="t", metric="step_time_s", value=18.13))
     assert main(["validate", str(path), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert set(report) == {"summary", "groups", "rows", "skipped"}
-    assert set(report["summary"]) == {
+    assert set(report) >= {"summary", "groups", "rows", "skipped"}
+    assert set(report["summary"]) >= {
         *("n", "median_abs_error", "p90_abs_error", "worst", "bias", "kendall_tau")
     }
     assert {"id", "metric_name", "measured", "predicted", "error"} <= set(report["rows"][0])
@@ -106,11 +106,68 @@ def test_kendall_tau():
 
 
 def test_the_summary_by_hand():
-    rows = [{"error": e, "measured": m, "predicted": m} for e, m in ((-0.3, 1), (0.1, 2), (0.2, 3))]
+    rows = [
+        {"id": str(m), "error": e, "measured": m, "predicted": m}
+        for e, m in ((-0.3, 1), (0.1, 2), (0.2, 3))
+    ]
     found = summary(rows)
     assert found["median_abs_error"] == pytest.approx(0.2)
     assert found["worst"] == -0.3
     assert found["bias"] == pytest.approx(0.1)
+
+
+def test_a_configuration_that_was_published_twice_counts_once(tmp_path):
+    rows = [
+        STEP.format(id="a", metric="step_time_s", value=18.0),
+        STEP.format(id="b", metric="step_time_s", value=22.0).replace("b,x,", "b,elsewhere,"),
+        STEP.format(id="c", metric="step_time_s", value=18.0).replace(",1,64,", ",1,128,"),
+    ]
+    report = validate(written(tmp_path, *rows))
+    a, b, c = (row["error"] for row in report["rows"])
+    assert (report["summary"]["n"], report["summary"]["rows"]) == (2, 3)
+    assert report["summary"]["bias"] == pytest.approx((c + (a + b) / 2) / 2)
+    by_source = {g["group"]: g["n"] for g in report["groups"] if g["by"] == "source"}
+    assert by_source == {"x": 2, "elsewhere": 1}
+
+
+def test_every_source_weighs_the_same_in_the_weighted_summary():
+    many = [{"source": "many", "error": 0.1}] * 99
+    found = source_weighted([*many, {"source": "one", "error": 0.5}])
+    assert found["sources"] == 2
+    assert found["median_abs_error"] == pytest.approx(0.1, abs=0.01)
+    assert found["p90_abs_error"] == pytest.approx(0.5)
+
+
+def test_outliers_are_listed_before_the_worst_is_named():
+    rows = [
+        {"id": str(n), "kind": "train", "error": e, "measured": n, "predicted": n}
+        for n, e in enumerate([0.01 * k for k in range(-10, 11)] + [3.0])
+    ]
+    (outlier,) = far_out(rows)
+    assert outlier["error"] == 3.0
+    assert summary(rows, [outlier])["worst"] == pytest.approx(-0.1)
+    assert summary([outlier], [outlier])["worst"] == 3.0
+
+
+def test_coverage_is_of_the_rows_that_state_enough(tmp_path):
+    good = STEP.format(id="a", metric="step_time_s", value=18.0)
+    report = validate(
+        written(
+            tmp_path,
+            good,
+            STEP.format(id="t", metric="time_to_train_min", value=10),
+            good.replace("A100-SXM-80GB", "TPU").replace("a,x", "u,x"),
+            good.replace(",96,96,", ",97,97,").replace("a,x", "h,x"),
+        )
+    )
+    assert [each["must"] for each in report["skipped"]] == [False, False, True]
+    assert report["summary"]["coverage"] == pytest.approx(1 / 2)
+
+
+def test_a_byte_order_mark_costs_no_column(tmp_path):
+    path = written(tmp_path, STEP.format(id="a", metric="step_time_s", value=18.0))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [row["id"] for row in validate(path)["rows"]] == ["a"]
 
 
 @pytest.mark.skipif(not MEASURED.is_dir(), reason="the measured rows are not at hand")
