@@ -33,6 +33,7 @@ __all__ = [
     "OBJECTIVES",
     "SCENARIOS",
     "TooMuch",
+    "accuracy",
     "answer",
     "contradictions",
     "rank",
@@ -44,6 +45,15 @@ def workloads() -> list[dict[str, Any]]:
     """The presets: slug, title, kind, the fields of the job, and the source of its shape."""
     known = Workload.objects.order_by("slug")
     return [dict(each) for each in known.values("slug", "title", "kind", "job", "source")]
+
+
+def accuracy() -> dict[str, Any]:
+    """How far off the model was: by kind of measurement, and the range that each answer shows."""
+    return {
+        "version": scoring.MODEL_VERSION,
+        "measured": scoring.measured_errors(),
+        "ranges": scoring.error_ranges(),
+    }
 
 
 def rank(

@@ -13,6 +13,7 @@ urlpatterns = [
     path("fabrics/", fabric_page.fabrics, name="fabrics"),
     path("providers/", pages.providers, name="providers"),
     path("learn/values/", pages.values, name="values"),
+    path("learn/accuracy/", ranking.accuracy, name="accuracy"),
     path("language/<slug:code>/", pages.language, name="language"),
     path("robots.txt", pages.robots),
     path("favicon.ico", pages.favicon),

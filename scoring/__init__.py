@@ -50,7 +50,7 @@ ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 """
 
 # `estimate` and `search` are modules here; their functions are imported from scoring.estimate.
-from scoring.accuracy import measured_error
+from scoring.accuracy import error_ranges, measured_error, measured_errors
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
 from scoring.collectives import expected_bus
 from scoring.constants import GOODPUT, MODEL_VERSION, Reliability
@@ -88,6 +88,7 @@ __all__ = [
     "cluster",
     "cluster_fields",
     "clusters",
+    "error_ranges",
     "expected_bus",
     "fewest_gpus",
     "goodput",
@@ -96,6 +97,7 @@ __all__ = [
     "job_fields",
     "jobs",
     "measured_error",
+    "measured_errors",
     "pareto",
     "rank",
     "reliability",

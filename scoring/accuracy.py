@@ -4,10 +4,11 @@ The figures are those of the last `python -m bench accuracy`, kept in measured_e
 day and the number of rows.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from scoring.constants import data_file
+from scoring.constants import INTERVAL, data_file
 
 # The kind of a job → the kind of measurement that comes nearest to it.
 NEAREST = {"train": "train", "finetune_lora": "train", "decode": "decode"}
@@ -20,3 +21,18 @@ def measured_error(job_kind: str) -> Mapping[str, Any] | None:
     """
     kind = NEAREST.get(job_kind)
     return None if kind is None else data_file("measured_error.toml")[kind]
+
+
+def measured_errors() -> Mapping[str, Mapping[str, Any]]:
+    """Those figures for every kind of measurement, with `what` it is, and on rows never fitted."""
+    return data_file("measured_error.toml")
+
+
+def error_ranges() -> list[tuple[str, str, float, float]]:
+    """Kind of job, stratum, and p10 and p90 of measured over predicted time that answers show."""
+    by_kind = {"train": INTERVAL.train, "decode": INTERVAL.decode, "custom": {"": INTERVAL.custom}}
+    return [
+        (kind, stratum, math.exp(ends["low"]), math.exp(ends["high"]))
+        for kind, strata in by_kind.items()
+        for stratum, ends in strata.items()
+    ]

@@ -262,9 +262,12 @@ def test_every_example_of_the_docs_runs(client, get, post):
     assert post(next(door.body for door in doors() if door.method == "POST"))["results"]
 
 
-def test_at_least_six_workloads_each_with_its_source(get):
+def test_at_least_fifteen_workloads_over_all_kinds_each_with_its_source(get):
     workloads = get("workloads/")["results"]
-    assert len(workloads) >= 6
+    assert len(workloads) >= 15
+    kinds = [workload["kind"] for workload in workloads]
+    assert {"train", "finetune_lora", "decode", "custom"} <= set(kinds)
+    assert kinds.count("custom") >= 4  # stencil, transform, lattice, frames
     assert all(workload["source"] for workload in workloads)
 
 

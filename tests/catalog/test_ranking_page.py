@@ -8,6 +8,7 @@ from django.test import Client
 
 from catalog.models import Workload
 from catalog.ranking_query import readable
+from scoring.accuracy import error_ranges, measured_errors
 from scoring.workload import job_fields
 from tests.catalog.conftest import facts, offer, scrape
 from tests.catalog.market import INFINIBAND
@@ -91,3 +92,12 @@ def test_amounts_are_read_as_people_write_them(text: str, value: float) -> None:
     given = QueryDict(mutable=True)
     given["tokens"], given["gpus"] = text, "8"
     assert readable(given, "/", has_tokens=True)[2]["tokens"] == value
+
+
+def test_the_table_of_errors_shows_every_figure_that_is_kept(client: Client) -> None:
+    html = client.get("/learn/accuracy/").content.decode()
+    for said in measured_errors().values():
+        assert f"{said['rows']:,}" in html
+        assert f"{100 * said['median_abs_error']:.1f}" in html
+        assert f"{100 * said['p90_abs_error']:.1f}" in html
+    assert html.count("×</td>") == 2 * len(error_ranges())
