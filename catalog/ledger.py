@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from catalog.facts import ATTRIBUTES, BadFact, Finding, gpus, speaking
+from catalog.facts import ATTRIBUTES, STRENGTH, BadFact, Finding, gpus, speaking
 from catalog.records import (
     NVLINK,
     OFFER_KEYS,
@@ -101,7 +101,7 @@ class Spec:
 def spec(facts: Iterable[Fact]) -> Spec:
     """What is known of one instance type, from every fact said of it."""
     facts = tuple(facts)
-    findings = speaking((*facts, *_in_the_name(facts)))
+    findings = _in_agreement(speaking((*facts, *_in_the_name(facts))))
     withheld = {f.attribute for f in facts if f.value is None and f.note.startswith(WITHHELD)}
     for rule in (_from_the_gpu, *RULES):
         known = Spec(findings)
@@ -109,6 +109,36 @@ def spec(facts: Iterable[Fact]) -> Spec:
             if fact.attribute not in withheld:
                 findings.setdefault(fact.attribute, Finding(fact, (fact,)))
     return Spec(findings)
+
+
+PRODUCT = ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
+ROUNDED = Decimal("0.02")
+
+
+def _in_agreement(findings: dict[str, Finding]) -> dict[str, Finding]:
+    """NICs × rate is the total, in what speaks too: where several sources make up the three and it
+    is not, none of them is above dispute, and the rate or the total follows the better founded.
+    """
+    if not all(name in findings for name in PRODUCT):
+        return findings
+    nics, rate, total = (findings[name] for name in PRODUCT)
+    n, each, whole = (Decimal(str(finding.value)) for finding in (nics, rate, total))
+    if abs(n * each - whole) <= ROUNDED * max(n * each, whole):
+        return findings
+    found = dict(findings)
+    if nics.disputed or not n:
+        found |= {name: replace(findings[name], disputed=True) for name in PRODUCT}
+    elif STRENGTH.index(rate.fact.basis) < STRENGTH.index(total.fact.basis):
+        found[PRODUCT[2]] = _following(findings, PRODUCT[2], n * each, "NICs × rate, in dispute")
+    else:
+        found[PRODUCT[1]] = _following(findings, PRODUCT[1], whole / n, "total ÷ NICs, in dispute")
+        found[PRODUCT[2]] = replace(total, disputed=True)
+    return found
+
+
+def _following(findings: Mapping[str, Finding], name: str, value: Decimal, rule: str) -> Finding:
+    fact = _derived(Spec(findings), name, _rounded(value), rule)
+    return Finding(fact, (fact, *findings[name].claims), disputed=True)
 
 
 def _in_the_name(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -363,6 +363,7 @@ def _printed(text: str) -> Known:
         fabric = rates.pop()
         known["fabric"] = FabricKind.ROCE.value, ROCE
         known["fabric_nics"] = fabric.links, None
+        known["fabric_gbits_per_s_per_nic"] = fabric.gbits_per_s, None
         known["fabric_gbits_per_s"] = fabric.total, None
     if len(rates) == 1 and not rates[0].up_to:
         known["frontend_gbits_per_s"] = rates[0].total, None
