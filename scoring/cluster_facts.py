@@ -48,6 +48,7 @@ class Facts:
     total: float | None  # [B/s]
     pair: float | None  # [B/s]
     domain: int | None
+    nvlink_generation: int | None
     pcie_generation: int
     pcie_p2p: bool | None
     fabric: str | None
@@ -76,7 +77,7 @@ class Facts:
         pair = f.number("scale_up_pair_gbytes_per_s", 0, 10_000)
         guaranteed = f.whole("scale_up_domain_guaranteed_gpus", 1, 10_000)
         domain = f.whole("scale_up_domain_gpus", 1, 10_000)
-        f.whole("nvlink_generation", 1, 9)
+        nvlink = f.whole("nvlink_generation", 1, 9)
         pcie = f.whole("pcie_generation", 3, 6)
         p2p = f.truth("pcie_p2p")
         fabric = f.text("fabric", FABRIC_NAMES)
@@ -126,6 +127,7 @@ class Facts:
             total=None if total is None else total * GIGA,
             pair=None if pair is None else pair * GIGA,
             domain=guaranteed or domain,
+            nvlink_generation=nvlink or part.nvlink_generation,
             pcie_generation=pcie or part.pcie_generation,
             pcie_p2p=p2p,
             fabric=fabric,

@@ -29,7 +29,9 @@ class Gpu:
     family_name: str
     measured: bool
     pcie_generation: int
+    pcie_p2p: bool  # usual, where nobody says
     scale_up: str
+    nvlink_generation: int | None  # None where it has no NVLink
     scale_up_bytes_per_s: float
     pair_bytes_per_s: float
     domain_gpus: int
@@ -108,7 +110,9 @@ def _gpu(slug: str, table: Mapping[str, Any]) -> Gpu:
         family_name=table["kernels"],
         measured=table["measured"],
         pcie_generation=table["pcie_generation"],
+        pcie_p2p=table["pcie_p2p"],
         scale_up=table["scale_up"],
+        nvlink_generation=table.get("nvlink_generation"),
         scale_up_bytes_per_s=total,
         pair_bytes_per_s=table.get("scale_up_pair_gbytes_per_s", 0.0) * GIGA,
         domain_gpus=table.get("scale_up_domain_gpus", 1),

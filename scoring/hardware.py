@@ -33,8 +33,9 @@ from scoring.fields import FieldError, Fields
 from scoring.gpus import Gpu
 from scoring.units import BITS_PER_BYTE, GIGA, MICRO
 
+NVLINK = "nvlink"  # before its generation, a table of link constants
 SPREADING_FABRICS = ("infiniband", "efa", "slingshot")  # route around load by themselves
-MEASURED_FABRICS = ("infiniband", "roce", "efa", "omni_path")
+MEASURED_FABRICS = ("infiniband", "roce", "efa", "gpudirect_tcpxo", "omni_path")
 # Least and most of what a cluster can be made of; rates in B/s, counts in GPUs.
 LIMITS = (
     ("gpu_count", 1, 1024),
@@ -244,12 +245,11 @@ def _read_as(facts: Facts, name: str, case: str) -> Cluster:
             notes.append(f"gpudirect is unknown: assumed {'yes' if direct else 'no'}")
     p2p = facts.pcie_p2p
     if p2p is None:
-        # Ada cards and consumer boards bounce through the host; measured on 8×L40S.
-        p2p = part.family_name not in ("l40s", "ampere_pcie", "volta")
+        p2p = part.pcie_p2p
         if count > domain:
             word = "on" if p2p else "off"
             notes.append(f"peer-to-peer over PCIe is unknown: assumed {word} for this GPU")
-    link_name = _link_name(scale_up, total)
+    link_name = _link_name(scale_up, facts.nvlink_generation)
     return Cluster(
         name=name,
         gpu=part,
@@ -279,13 +279,17 @@ def _read_as(facts: Facts, name: str, case: str) -> Cluster:
     )
 
 
-def _link_name(scale_up: str, total: float) -> str:
-    """The table of link constants for a domain, by its kind and its rate [B/s]."""
+def _link_name(scale_up: str, nvlink_generation: int | None) -> str:
+    """The table of link constants for a domain: of its generation, or the nearest measured one.
+
+    The generation decides what the links can do, as sums in the switch; what a rate was cut to
+    scales them.
+    """
     if scale_up in ("infinity_fabric_mesh", "gaudi_mesh"):
         return "mesh"
-    if total >= 700 * GIGA:
-        return "nvlink5"
-    return "nvlink4" if total >= 380 * GIGA else "nvlink3"
+    measured = sorted(int(name.removeprefix(NVLINK)) for name in LINKS if name.startswith(NVLINK))
+    wanted = nvlink_generation or measured[0]
+    return f"{NVLINK}{min(max(wanted, measured[0]), measured[-1])}"
 
 
 @cache

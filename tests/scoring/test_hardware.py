@@ -17,7 +17,8 @@ from scoring import (
     unknown_facts,
 )
 from scoring.algorithms import nic_rate
-from scoring.collectives import collective_time, group
+from scoring.collectives import bus_bytes_per_s, collective_time, fastest_algorithm, group
+from scoring.constants import LINKS
 from scoring.gpus import gpus
 
 H100 = {
@@ -85,6 +86,30 @@ def test_sockets_and_host_bounces_cost_what_they_are_known_to():
     direct = Cluster.from_fields(H100)
     assert bounced.nic_effective_bytes_per_s == 0.83 * direct.nic_effective_bytes_per_s
     assert ethernet.nic_effective_bytes_per_s * 8 == 6e9
+
+
+def test_the_generation_of_nvlink_decides_and_its_rate_scales():
+    h800 = Cluster.from_fields({"gpu": "h800-sxm5-80gb", "gpu_count": 8, "fabric": "none"})
+    h100 = Cluster.from_fields({"gpu": "h100-sxm5-80gb", "gpu_count": 8, "fabric": "none"})
+    assert h800.link is h100.link  # NVLink 4 at 200 of 450 GB/s
+    g, size = group(h800, 8.0), 2.0**33
+    assert fastest_algorithm(h800, "all_reduce", size, g) == "nvls"
+    slow, fast = (collective_time(c, "all_reduce", size, g) for c in (h800, h100))
+    assert slow == pytest.approx(fast * 450 / 200, rel=0.02)
+    assert bus_bytes_per_s("all_reduce", size, 8, float(slow)) == pytest.approx(215e9, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("said", "link"), [(None, "nvlink4"), (3, "nvlink3"), (5, "nvlink5"), (6, "nvlink5")]
+)
+def test_a_stated_generation_of_nvlink_comes_before_the_gpus_own(said, link):
+    assert Cluster.from_fields({**H100, "nvlink_generation": said}).link_name == link
+
+
+def test_peer_to_peer_that_nobody_states_is_a_trait_of_the_gpu():
+    for slug, part in gpus().items():
+        one = Cluster.from_fields({"gpu": slug, "gpu_count": 4, "scale_up": "pcie"})
+        assert (one.pcie is LINKS["pcie_p2p"]) == part.pcie_p2p, slug
 
 
 def test_a_mesh_pair_has_one_link_only():
