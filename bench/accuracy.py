@@ -65,8 +65,9 @@ def main() -> None:
         found = validate(MEASURED / name)
         said, skipped = found["summary"], len(found["skipped"])
         print(
-            f"{kind}: {said['rows']} rows, {said['n']} configurations, median {said['median_abs_error']:.1%}, p90 "
-            f"{said['p90_abs_error']:.1%}, bias {said['bias']:+.1%}; {skipped} not predicted"
+            f"{kind}: {said['rows']} rows, {said['n']} configurations, median "
+            f"{said['median_abs_error']:.1%}, p90 {said['p90_abs_error']:.1%}, "
+            f"bias {said['bias']:+.1%}; {skipped} not predicted"
         )
         by_source = [g for g in found["groups"] if g["by"] in ("source", "assumed")]
         for group in by_source:

@@ -8,10 +8,11 @@ from scoring.machines import CannotPredict
 RATES = (
     ("tokens", r"tok(en)?s?\b"),
     ("samples", r"(samples?|sequences?|seqs?|examples?)\b"),
-    ("flop", r"[tp]?flops?\b"),
+    ("flop", r"[tpe]?flops?\b"),
     ("utilisation", r"[mh]fu\b"),
 )
-PREFIXES = {"t": 1e12, "p": 1e15}
+PREFIXES = {"t": 1e12, "p": 1e15, "e": 1e18}
+OF_ALL = re.compile(r"\b(total|aggregate[d]?|system|cluster|overall|whole)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,10 @@ def metric_of(name: str) -> Metric:
         raise CannotPredict(f"metric {name} is not modelled")
     unit = 1.0
     if counts == "flop":
-        prefix = re.search(r"([tp])flop", text)
+        prefix = re.search(r"([tpe])flop", text)
         unit = PREFIXES[prefix[1]] if prefix else 1.0
-        per_gpu = per_gpu or "/" not in text.replace("/s", "")  # "TFLOPs" is told of one GPU
+        # "TFLOPs" is told of one GPU; a thousand times that, unless it says so, of all of them.
+        per_gpu = per_gpu or (unit < PREFIXES["p"] and not OF_ALL.search(text))
     if counts == "utilisation":
         if not re.search(r"%|pct|percent", text):
             raise CannotPredict("utilisation without its unit")

@@ -63,13 +63,11 @@ def validate(path: Path) -> dict[str, Any]:
         try:
             measured = measured_value(row)
             found = predict(row)
-        except CannotPredict as reason:
-            must = not MAY_SKIP.search(str(reason))
-            skipped.append({"id": name, "reason": str(reason), "line": line, "must": must})
-            continue
-        except FieldError as error:
-            reason = f"unreadable: {error}"
-            skipped.append({"id": name, "reason": reason, "line": line, "must": True})
+        except (CannotPredict, FieldError) as error:
+            known = isinstance(error, CannotPredict)
+            reason = str(error) if known else f"unreadable: {error}"
+            must = not (known and MAY_SKIP.search(reason))
+            skipped.append({"id": name, "reason": reason, "line": line, "must": must})
             continue
         log_ratio = math.log(found.value / measured)
         count = int(number(row, "num_gpus") or 0)

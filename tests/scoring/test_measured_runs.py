@@ -56,8 +56,17 @@ def test_times_and_flop_have_units_of_their_own():
     assert value(metric_name="ms/step") == value(metric_name="step_time_ms")
     tera = value(metric_name="TFLOP/s/GPU")
     assert value(metric_name="model TFLOPs/GPU") == tera
-    assert value(metric_name="PFLOP/s") == pytest.approx(tera / 1e3)
+    assert value(metric_name="PFLOP/s/GPU") == pytest.approx(tera / 1e3)
     assert value(metric_name="MFU%") == pytest.approx(100 * tera / 989.5)
+
+
+@pytest.mark.parametrize("name", ["PFLOP/s", "PFLOPs", "total TFLOP/s", "EFLOP/s"])
+def test_petaflop_are_told_of_a_whole_system_unless_of_one_gpu(name):
+    tera = value(metric_name="TFLOP/s/GPU")
+    unit = {"P": 1e3, "E": 1e6, "t": 1.0}[name[0]]
+    assert value(metric_name=name) == pytest.approx(64 * tera / unit)
+    assert value(metric_name="PFLOP/s/GPU") == pytest.approx(tera / 1e3)
+    assert value(metric_name="TFLOPS") == tera
 
 
 def test_hardware_utilisation_counts_what_was_computed_twice():
