@@ -58,11 +58,30 @@ class Source:
     cross_checks: int  # those of them that check a seller which is read directly
 
 
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs that speak of a provider; a file that is read between two fetches hides neither."""
+
+    tried: ScrapeRun | None = None  # the last fetch
+    failed: ScrapeRun | None = None  # the last fetch that failed
+    read: ScrapeRun | None = None  # the last list, of a fetch, a file or a replay
+
+    @property
+    def held(self) -> bool:
+        """Whether the last list waits for a person."""
+        return self.read is not None and self.read.state == RunState.HELD
+
+
+READ = (RunState.PUBLISHED, RunState.UNCHANGED, RunState.HELD, RunState.REJECTED)
+NO_RUN = Runs()
+
+
 def sources() -> list[Source]:
     """Every provider, those with most offers first."""
     offers, listed, types, through = _offers(), _listed(), _types(), _through()
     quarantined = QuarantinedRow.objects.open().by_provider()
-    runs, leases, parts = _last_runs(), _leases(), _parts()
+    runs, leases = _runs(), _leases()
+    parts = _parts(runs)
     found = [
         _source(
             p,
@@ -72,7 +91,7 @@ def sources() -> list[Source]:
             quarantined.get(p.slug, 0),
             _state(
                 p,
-                runs.get(p.slug),
+                runs.get((p.slug, ""), NO_RUN),
                 leases.get(p.slug),
                 through.get(p.slug, ()),
                 bundled=p.slug in offers,
@@ -120,42 +139,42 @@ def _source(
 
 def _state(
     provider: Provider,
-    run: ScrapeRun | None,
+    runs: Runs,
     lease: Lease | None,
     through: Sequence[str],
     *,
     bundled: bool,
     parts: Sequence["Part"] = (),
 ) -> State:
-    day = {"day": run.started_at.date().isoformat()} if run else {}
-    if run and run.state == RunState.SKIPPED:
+    if runs.tried and runs.tried.state == RunState.SKIPPED:
         names = {"names": ", ".join(provider.credentials)}
         return State(gettext("skipped: %(names)s is not set") % names)
-    if run and lease and lease.failures:
-        return State(gettext("failing, last try %(day)s") % day, why=run.reason)
-    if run and run.state == RunState.HELD:
-        return State(gettext("held: a person must look"), why=run.reason)
+    if runs.failed and lease and lease.failures:
+        day = {"day": runs.failed.started_at.date().isoformat()}
+        return State(gettext("failing, last try %(day)s") % day, why=runs.failed.reason)
+    if runs.read and runs.held:
+        return State(gettext("held: a person must look"), why=runs.read.reason)
     if provider.fetched_live_at is None:
         return _never_live(provider, through, bundled=bundled)
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
-        return State(gettext("stale"), why=run.reason if run else "")
+        return State(gettext("stale"), why=runs.tried.reason if runs.tried else "")
     return _state_of_parts(parts) if parts else State(gettext("fresh"), good=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A region of a list that is read in parts, and the last run of it, if there was one."""
+    """A region of a list that is read in parts, and the runs of it."""
 
     name: str
     failing: bool
-    run: ScrapeRun | None
+    runs: Runs
 
 
 def _state_of_parts(parts: Sequence[Part]) -> State:
     """How many regions are as they should be, and which are not."""
     failing = [part for part in parts if part.failing]
-    held = [p for p in parts if not p.failing and p.run and p.run.state == RunState.HELD]
-    unread = [part for part in parts if not part.failing and part.run is None]
+    held = [part for part in parts if not part.failing and part.runs.held]
+    unread = [part for part in parts if not part.failing and part.runs == NO_RUN]
     bad = (
         (gettext("failing: %(regions)s"), failing),
         (gettext("held, a person must look: %(regions)s"), held),
@@ -166,7 +185,8 @@ def _state_of_parts(parts: Sequence[Part]) -> State:
     told = [
         words % {"regions": ", ".join(part.name for part in which)} for words, which in bad if which
     ]
-    why = " ".join(f"{p.name}: {p.run.reason}" for p in (*failing, *held) if p.run)
+    spoke = [(p, p.runs.failed) for p in failing] + [(p, p.runs.read) for p in held]
+    why = " ".join(f"{part.name}: {run.reason}" for part, run in spoke if run)
     return State("; ".join([counted, *told]), good=not told, why=why)
 
 
@@ -244,24 +264,28 @@ def _types() -> dict[str, dict[str, Any]]:
     return _by_slug(rows)
 
 
-def _last_runs() -> dict[str, ScrapeRun]:
-    """Of the whole of each list: of one in parts, the run that asks which parts there are."""
-    ended = ScrapeRun.objects.filter(part="").exclude(state=RunState.RUNNING)
-    runs = ended.order_by("provider", "-started_at").distinct("provider")
-    return {run.provider_id: run for run in runs}
+def _runs() -> Mapping[tuple[str, str], Runs]:
+    """By provider and part; of one in parts, the whole is the run that asks which there are."""
+    tried, failed = _last(live=True), _last(live=True, state=RunState.FAILED)
+    read = _last(state__in=READ)
+    keys = tried.keys() | read.keys()
+    return {key: Runs(tried.get(key), failed.get(key), read.get(key)) for key in keys}
+
+
+def _last(**which: Any) -> dict[tuple[str, str], ScrapeRun]:
+    ended = ScrapeRun.objects.filter(**which).exclude(state=RunState.RUNNING)
+    runs = ended.order_by("provider", "part", "-started_at").distinct("provider", "part")
+    return {(run.provider_id, run.part): run for run in runs}
 
 
 def _leases() -> dict[str, Lease]:
     return {lease.provider_id: lease for lease in Lease.objects.filter(part="")}
 
 
-def _parts() -> dict[str, list[Part]]:
+def _parts(runs: Mapping[tuple[str, str], Runs]) -> dict[str, list[Part]]:
     """By provider; none of those whose list is read as a whole."""
-    ended = ScrapeRun.objects.exclude(part="").exclude(state=RunState.RUNNING)
-    runs = ended.order_by("provider", "part", "-started_at").distinct("provider", "part")
-    last = {(run.provider_id, run.part): run for run in runs}
     found: dict[str, list[Part]] = {}
     for lease in Lease.objects.exclude(part="").order_by("provider", "part"):
-        run = last.get((lease.provider_id, lease.part))
+        run = runs.get((lease.provider_id, lease.part), NO_RUN)
         found.setdefault(lease.provider_id, []).append(Part(lease.part, lease.failures > 0, run))
     return found

@@ -54,6 +54,39 @@ def test_a_failing_one_says_when_and_why() -> None:
     assert source("acme").state.why == "acme.example answers 503, 5 times"
 
 
+@pytest.mark.parametrize("state", [RunState.PUBLISHED, RunState.UNCHANGED, RunState.SUPERSEDED])
+def test_a_file_read_since_takes_neither_the_day_nor_the_reason_of_a_failed_fetch(
+    state: RunState,
+) -> None:
+    scrape([offer()])
+    fetch = begin()
+    ScrapeRun.objects.filter(pk=fetch.pk).update(
+        state=RunState.FAILED,
+        reason="it answers 503",
+        started_at=fetch.started_at - timedelta(days=2),
+        finished_at=fetch.started_at,
+    )
+    file = begin(live=False)
+    ScrapeRun.objects.filter(pk=file.pk).update(state=state, finished_at=file.started_at)
+    Lease.objects.update(failures=1)
+    day = fetch.started_at - timedelta(days=2)
+    assert told("acme")[0] == f"failing, last try {day:%Y-%m-%d}"
+    assert source("acme").state.why == "it answers 503"
+
+
+def test_a_held_list_waits_though_a_file_came_too_late() -> None:
+    scrape([offer()])
+    held = begin()
+    ScrapeRun.objects.filter(pk=held.pk).update(
+        state=RunState.HELD, reason="half of it is gone", finished_at=held.started_at
+    )
+    late = begin(live=False)
+    ScrapeRun.objects.filter(pk=late.pk).update(
+        state=RunState.SUPERSEDED, finished_at=late.started_at
+    )
+    assert source("acme").state.why == "half of it is gone"
+
+
 def test_one_without_its_key_names_the_variable() -> None:
     known("acme", has_scraper=True, credentials=["ACME_KEY", "ACME_SECRET"])
     assert told("acme") == ("never fetched live: needs ACME_KEY, ACME_SECRET", False)
