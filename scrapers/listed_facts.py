@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from catalog.consistency import contradictions, faster_than_nvlink
 from catalog.facts import ATTRIBUTES, BadFact
+from catalog.ledger import plain
 from catalog.records import Basis, Fact, ScaleUp, Value
 from scrapers.gpu_names import Named, chip_of, form_of, memory_of
 from scrapers.listing import Evidence, Listing
@@ -32,6 +33,8 @@ def facts_of(
     said: dict[str, tuple[Value, str]] = {}
     if gpu and gpu.slug:
         said["gpu"] = gpu.slug, f"printed as {listing.gpu}"
+    elif gpu and len(forms := {form_of(slug) for slug in gpu.candidates}) == 1:
+        said["form_factor"] = forms.pop(), "of each that it may be"
     if listing.gpu_count is not None:
         said["gpu_count"] = listing.gpu_count, ""
     if (memory := _memory(listing, gpu)) is not None:
@@ -169,8 +172,8 @@ def _wrong_total(listing: Listing) -> str | None:
     if abs(counted - printed) <= printed * TOTAL_TOLERANCE:
         return None
     return (
-        f"count × memory = total: the total GPU memory, {total[0]} {total[1]}, is not "
-        f"{parts} x {each[0]} {each[1]}: a mixed machine, or a wrong count"
+        f"count × memory = total: the total GPU memory, {plain(total[0])} {total[1]}, is not "
+        f"{plain(parts)} x {plain(each[0])} {each[1]}: a mixed machine, or a wrong count"
     )
 
 
@@ -184,17 +187,18 @@ def _wrong_sku(listing: Listing, gpu: Named | None) -> str | None:
     if count is None or count < 1:  # a share that is not said is one
         if gb is None or gb <= sizes[-1] or _near(gb, sizes[-1]):
             return None
-        return f"a part of the memory ≤ the whole: {gb} GB is more than a {listing.gpu} has"
+        return f"a part of the memory ≤ the whole: {plain(gb)} GB is more than a {listing.gpu} has"
     if not gpu.note:
         return None
     if gb is None:  # the name itself prints it
         return f"{listing.gpu}: {gpu.note}"
     known = " or ".join(map(str, sizes))
-    right = f"{count:f} × {known} GB of {listing.gpu}"
+    times = f"{plain(count)} ×"
+    right = f"{times} {known} GB of {listing.gpu}"
     if listing.total_gpu_memory:
         total, unit = listing.total_gpu_memory
-        return f"count × memory = total: {total} {unit} is not {right}"
-    return f"count × memory = total: {count:f} × {gb} GB is not {right}"
+        return f"count × memory = total: {plain(total)} {unit} is not {right}"
+    return f"count × memory = total: {times} {plain(gb)} GB is not {right}"
 
 
 def _near(gb: Decimal, nominal: int) -> bool:
@@ -209,4 +213,4 @@ def _wrong_link(listing: Listing, gpu: Named | None) -> str | None:
     rate = Decimal(str(measured))
     problem = faster_than_nvlink(rate, _slugs(gpu))
     word = evidence.note.partition(",")[0] if evidence else "measured"  # the provider's own
-    return problem and f"{word} {rate} GB/s: {problem}"
+    return problem and f"{word} {plain(rate)} GB/s: {problem}"

@@ -110,5 +110,5 @@ def test_the_official_example_contradicts_itself_and_is_held():
     path = shared("data/payloads/shadeform/instances_types_example.json")
     result = parsed("shadeform", path.read_bytes())
     assert not result.offers
-    wrong = "count × memory = total: 1 × 48.0 GB is not 1 × 40 or 80 GB of A100 pcie"
+    wrong = "count × memory = total: 1 × 48 GB is not 1 × 40 or 80 GB of A100 pcie"
     assert {row.reason for row in result.rejected} == {wrong}
