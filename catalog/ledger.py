@@ -33,7 +33,7 @@ MESHES = {
 }
 BOARD_GPUS = 8
 LINKED = (*NVLINK, ScaleUp.INFINITY_FABRIC_MESH, ScaleUp.GAUDI_MESH)
-RDMA = (FabricKind.INFINIBAND, FabricKind.ROCE)
+RDMA = (FabricKind.INFINIBAND, FabricKind.ROCE, FabricKind.ERDMA)
 TCPX = (FabricKind.GPUDIRECT_TCPX, FabricKind.GPUDIRECT_TCPXO)
 
 
@@ -257,9 +257,13 @@ def _one_gpu(known: Spec) -> Iterator[Fact]:
 
 
 def _whole_board(known: Spec) -> Iterator[Fact]:
-    if known.number("gpu_count") != BOARD_GPUS or not known["gpu"]:
+    """By the form factor, which is known before the SKU is: "8x A100 SXM4", of 40 GB or of 80."""
+    count, form, vendor = known.number("gpu_count"), known["form_factor"], known["gpu_vendor"]
+    if count and 1 < count < BOARD_GPUS and form == "oam" and vendor == "amd":
+        rule = "AMD's OAM boards link each to each, however many of one are rented"
+        yield _derived(known, "scale_up", ScaleUp.INFINITY_FABRIC_MESH.value, rule)
+    if count != BOARD_GPUS:
         return
-    form, vendor = known["form_factor"], known["gpu_vendor"]
     if form in HGX_FORMS:
         rule = "an 8-GPU SXM board has NVSwitch"
         yield _derived(known, "scale_up", ScaleUp.NVSWITCH.value, rule)
@@ -378,6 +382,8 @@ def _gpudirect(known: Spec) -> Iterator[Fact]:
         yield _derived(known, "gpudirect_rdma", Support.NO.value, rule)
     if (rdma := known["gpudirect_rdma"]) in (Support.YES, Support.CONDITIONAL):
         yield _derived(known, "gpudirect", rdma, "GPUDirect RDMA is GPUDirect")
+    if rdma == Support.YES:
+        yield _derived(known, "rdma", Support.YES.value, "GPUDirect RDMA is RDMA")
 
 
 RULES: tuple[Callable[[Spec], Iterator[Fact]], ...] = (

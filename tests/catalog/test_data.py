@@ -218,6 +218,20 @@ def test_a_rate_that_is_a_maximum_is_not_passed_off_as_a_promise() -> None:
     )
 
 
+def test_a_figure_that_its_source_calls_up_to_is_a_burst_and_no_front_end() -> None:
+    said = [fact for fact in facts("instances.csv") if fact.attribute == "frontend_gbits_per_s"]
+    assert not [fact for fact in said if re.search(r"\bup to\b", fact.note)]
+    burst = types()["scaleway/H100-SXM-8-80G"]
+    assert (burst["frontend_gbits_per_s"], burst["frontend_burst_gbits_per_s"]) == (None, 20)
+    assert burst["fabric_gbits_per_s"] is None
+
+
+def test_that_none_are_joined_is_said_by_the_provider_or_of_one_kind_of_network_alone() -> None:
+    for fact in facts("instances.csv"):
+        if fact.attribute == "multi_node" and fact.value == "no":
+            assert fact.scope or fact.basis is Basis.DOCUMENTED, fact
+
+
 def test_gpudirect_rdma_is_never_derived_from_the_fabric_alone() -> None:
     for fact in facts("instances.csv"):
         if fact.attribute == "gpudirect_rdma" and fact.basis is Basis.DERIVED and fact.value:
@@ -379,14 +393,14 @@ def test_disputes_are_the_ones_that_the_sources_really_have() -> None:
         ("coreweave/gb300-4x", {"fabric": "infiniband", "scale_up_domain_gpus": 72}),
         ("coreweave/gb300-4x-e", {"fabric": "roce", "sharp": "no"}),
         ("coreweave/gd-8xh100ib-i128", {"fabric": "infiniband", "fabric_gbits_per_s": 3200}),
-        ("lambda/gpu_8x_h100_sxm5", {"scale_up": "nvswitch", "fabric": None, "multi_node": "no"}),
+        ("lambda/gpu_8x_h100_sxm5", {"scale_up": "nvswitch", "fabric": None, "multi_node": None}),
         ("lambda/gpu_2x_a100", {"gpu": "a100-pcie-40gb", "scale_up": None}),  # bridged? unsaid
         ("lambda/1-Click Cluster (H100)", {"fabric": "infiniband", "multi_node": "reservation"}),
         (
             "nebius/gpu-h100-sxm 8gpu-128vcpu-1600gb",
             {"fabric": "infiniband", "multi_node": "self_serve"},
         ),
-        ("nebius/gpu-h100-sxm 1gpu-16vcpu-200gb", {"fabric": "ethernet", "multi_node": "no"}),
+        ("nebius/gpu-h100-sxm 1gpu-16vcpu-200gb", {"fabric": "ethernet", "multi_node": None}),
         ("hyperstack/n3-H100x8", {"scale_up": "pcie", "scale_up_domain_gpus": 1}),
         ("hyperstack/n3-H100x8-NVLink", {"scale_up": "nvlink_bridge", "scale_up_domain_gpus": 2}),
         ("hyperstack/n3-H100-SXM5x8", {"scale_up": "nvswitch", "scale_up_domain_gpus": 8}),
@@ -409,6 +423,14 @@ def test_disputes_are_the_ones_that_the_sources_really_have() -> None:
             {"gpu": "h200-sxm5-141gb", "fabric": "infiniband", "fabric_gbits_per_s": 1600},
         ),
         ("alibaba/ecs.ebmgn8v.48xlarge", {"gpu": "h20-sxm5-96gb", "fabric": "erdma"}),
+        ("alibaba/ecs.ebmgn8v.48xlarge", {"rdma": "yes"}),  # elastic RDMA, by its name
+        ("aws/u-p6e-gb200x72", {"gpudirect_rdma": "yes", "rdma": "yes"}),
+        ("gcp/a2-highgpu-8g", {"fabric": "ethernet", "multi_node": "self_serve"}),  # on the VPC
+        ("azure/Standard_NC96ads_A100_v4", {"multi_node": None}),  # no RDMA; of a VNet is not said
+        ("ibm/gx3d-160x1792x8gaudi3", {"multi_node": "no"}),  # "Cluster network capable: No"
+        ("ibm/gx4d-232x3840x8b300", {"fabric": None, "gpudirect_rdma": "conditional"}),
+        ("verda/2H100.80S.80V", {"fabric": None}),
+        ("aws/p4d.24xlarge", {"ram_gb": Decimal("1236.95")}),  # 1152 GiB
     ],
 )
 def test_an_expert_finds_what_the_provider_says(subject: str, expected: dict[str, object]) -> None:

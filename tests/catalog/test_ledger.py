@@ -197,3 +197,23 @@ def test_an_offer_has_every_key_and_money_as_text():
     assert (offer["usd_per_hour"], offer["usd_per_gpu_hour"]) == ("23.92", "2.99")
     assert offer["native_amount"] == "23.92"
     assert (offer["gpu_count"], offer["fabric"], offer["cliff"]) == (8, None, None)
+
+
+def test_the_form_factor_says_how_a_whole_board_is_joined_whichever_sku_it_is():
+    board = known(form_factor="sxm4", gpu_count=Decimal(8))
+    assert (board["scale_up"], board["scale_up_domain_gpus"], board["gpu"]) == ("nvswitch", 8, None)
+    assert known(form_factor="sxm4", gpu_count=Decimal(4))["scale_up"] is None
+    assert known(form_factor="pcie", gpu_count=Decimal(8))["scale_up"] is None
+
+
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_amd_modules_are_a_mesh_however_many_of_a_board_are_rented(count: int):
+    part = known(gpu="mi325x-oam-256gb", gpu_count=Decimal(count))
+    assert (part["scale_up"], part["scale_up_domain_gpus"]) == ("infinity_fabric_mesh", count)
+
+
+def test_rdma_between_gpus_is_rdma_and_so_is_elastic_rdma():
+    assert known(fabric="efa", gpudirect_rdma="yes")["rdma"] == "yes"
+    assert known(fabric="efa", gpudirect_rdma="conditional")["rdma"] is None
+    assert known(fabric="erdma")["rdma"] == "yes"
+    assert known(fabric="erdma")["gpudirect_rdma"] is None

@@ -9,6 +9,7 @@ import pytest
 from recorded import FETCHED, fact, reasons
 
 from catalog.facts import gpus
+from catalog.ledger import spec
 from catalog.records import Basis, Normalised, PriceModel, Rejected
 from scrapers.fields import Row
 from scrapers.gpu_names import UnknownGpu, aliases, identify, skus_of
@@ -413,3 +414,12 @@ def test_rows_know_their_place():
 )
 def test_a_word_of_a_regions_name_may_be_its_country(region, country):
     assert named_country(region) == country
+
+
+def test_a_form_factor_that_every_sku_it_may_be_has_is_known_and_with_it_the_board() -> None:
+    (offer,) = settled(listing(gpu="A100 SXM4")).offers
+    assert offer.gpu_candidates == ("a100-sxm4-40gb", "a100-sxm4-80gb")
+    known = spec(offer.facts)
+    assert (known["gpu"], known["form_factor"], known["scale_up"]) == (None, "sxm4", "nvswitch")
+    (offer,) = settled(listing(gpu="A100")).offers
+    assert spec(offer.facts)["form_factor"] is None
