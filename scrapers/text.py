@@ -231,7 +231,7 @@ def _why(reading: Reading, facts: list[Fact]) -> Iterator[str]:
         yield f"{name} = {value}: {_says(reading, fact)}"
         read = reading.said.get(name)
         if read is not None and read != fact.value and fact.source != SOURCE:
-            yield f"{name}: the text's {read} is weaker than that ({reading.why[name]})"
+            yield f"{name}: the text says {read}, which gives way to that ({reading.why[name]})"
     for name, reason in reading.why.items():
         if name not in found:
             yield f"{name}: {reason}"

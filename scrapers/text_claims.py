@@ -64,7 +64,7 @@ _PERHAPS = (
 )
 _DENIED_BEFORE = re.compile(
     r"(?:(?<![a-z])(?:no|not(?! only)|[a-z]+n't|without|w/o|lacks?|lacking|excluding|excl\.?"
-    r"|neither|nor|never|ohne|kein(?:e|en)?|sans|pas de|бeз)|(?<![a-z])non-?) ?"
+    r"|neither|nor|never|(?<![0-9.,])0x?|ohne|kein(?:e|en)?|sans|pas de|бeз)|(?<![a-z])non-?) ?"
     r"(?:(?:any|connected (?:by|to|with)|equipped with|using|support for|include[sd]?|support"
     r"|have|has|offer|use|nvlink|infiniband|rdma|ib|roce|or|nor|and|oder|noch|ou|ni|/|-)"
     r"[ -]?){0,4}$",

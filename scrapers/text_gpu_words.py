@@ -310,7 +310,7 @@ _NOT_THE_GPUS = re.compile(
 )
 _OTHERS_BEFORE = re.compile(
     r"(?:(?<!v)(?<!gpu[-_ ])ram|disk|ssd|storage|nvme|infiniband|ib|roce|ethernet|rdma|[nhx]dr"
-    r"|v?cpus?)[-:, ]*$",
+    r"|v?cpus?)[-:=, ]*$",
     re.IGNORECASE,
 )
 # "A100 40GB/80GB", "40 or 80 GB"
@@ -321,15 +321,10 @@ _ALTERNATIVES = re.compile(
 )
 
 
-def _alternatives(text: str) -> Iterator[tuple[int, int]]:
+def alternatives(text: str) -> list[tuple[int, int]]:
     """Where two memories stand of which it has one; not "16GB / 64GB RAM"."""
     found = _ALTERNATIVES.finditer(text)
-    return (m.span() for m in found if not _HOSTS.match(text, m.end()))
-
-
-def leaves_memory_open(text: str) -> bool:
-    """True of "A100 40GB/80GB"."""
-    return any(_alternatives(text))
+    return [m.span() for m in found if not _HOSTS.match(text, m.end())]
 
 
 # The word of "2TB RAM 80GB" has its figure; in "80GB RAM 2TB" it is either's.
@@ -378,7 +373,7 @@ def memories_in(text: str, words: Words) -> Iterator[Memory]:
 
 def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
     apart = {m.start(3) for m in TWO_FIGURES.finditer(part) if not is_either(m)}
-    either = list(_alternatives(part))
+    either = alternatives(part)
     for found in _FIGURE.finditer(part):
         if any(start <= found.start() < end for start, end in either):
             continue
@@ -391,7 +386,10 @@ def _figures(part: str, *, beside: bool) -> Iterable[Memory]:
             continue
         if _OTHERS_BEFORE.search(before) and found.start() not in apart:
             continue
-        if not beside and not gpus_own and not (of_each and "gpu" in of_each[0].lower()):
+        of_gpu = (
+            of_each and "gpu" in of_each[0].lower() and found[2].upper() != "G"
+        )  # "400G per GPU"
+        if not beside and not gpus_own and not of_gpu:
             continue
         of = "each" if of_each else "all" if _ALL.search(before + after) else ""
         gb = gigabytes(Decimal(found[1].replace(",", "")), _UNITS[found[2].lower()])

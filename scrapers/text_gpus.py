@@ -12,11 +12,11 @@ from scrapers.text_gpu_words import (
     TWO_FIGURES,
     Memory,
     Words,
+    alternatives,
     gpu_in,
     gpus_in,
     gpus_of_a_node,
     is_either,
-    leaves_memory_open,
     memories_in,
 )
 from scrapers.text_reading import Reading, after, number_of, value_of
@@ -89,7 +89,7 @@ def _gpu(reading: Reading) -> None:
         stated = value_of(reading, "gpu_name", "instance-gpu-name", "gpu-name", r"gpu\.product")
         parts = map(_uncounted, reading.parts)
         own = [part for part in parts if in_own_words(part, reading.provider)]
-        text = "" if leaves_memory_open(reading.text) else _uncounted(reading.text)
+        text = "" if alternatives(reading.text) else _uncounted(reading.text)
         for whole in filter(None, (stated, *own, text)):
             if reading.gpu is None or reading.gpu.slug is None:
                 reading.gpu = _identified(reading, whole) or reading.gpu
@@ -180,6 +180,9 @@ def _named(reading: Reading, named: Named | None) -> None:
         sizes = {memory_of(slug) for slug in named.candidates}
         if len(sizes) == 1 and not (named.note or reading.known or _is_slice(reading)):
             reading.say("gpu_memory_gb", Decimal(sizes.pop()), "every GPU that it may be has it")
+        forms = {form_of(slug) for slug in named.candidates}
+        if len(forms) == 1 and not reading.known:
+            reading.say("form_factor", forms.pop(), "every GPU that it may be has it")
     if named.note:
         reading.warnings.append(named.note)
 
@@ -248,7 +251,7 @@ _RAM = re.compile(
     r"(?<![0-9.,])([0-9]{1,2},[0-9]{3}|[0-9]{1,5}(?:\.[0-9])?) ?(GB|GiB|TB|TiB) ?(?:of )?"
     r"(?:(?:system|host|cpu|main|ecc|server) ){0,2}(?:memory|ram|ddr[45])(?![a-z])"
     r"(?! ?(?:per|/) ?gpu)"
-    r"|(?<![a-z])(?<!gpu[-_ ])ram:? ?([0-9]{1,5}) ?(GB|GiB|TB|TiB)",
+    r"|(?<![a-z])(?<!gpu[-_ ])ram ?[:=]? ?([0-9]{1,5}) ?(GB|GiB|TB|TiB)",
     re.IGNORECASE,
 )
 _BYTES = {"gb": "GB", "gib": "GiB", "tb": "TB", "tib": "TiB"}

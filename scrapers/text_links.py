@@ -203,7 +203,7 @@ def _both_ways(reading: Reading) -> Decimal | None:
     """Of all links of one GPU; of a card without, of its 16 lanes of PCIe. [GB/s]"""
     if (one_way := _rated(reading)) is not None:
         return 2 * one_way
-    if any(form_of(slug) != "pcie" for slug in reading.slugs):
+    if any(form_of(slug) != "pcie" or chip_of(slug) in BRIDGED for slug in reading.slugs):
         return None
     said = (gpus()[slug].get("pcie_generation") for slug in reading.slugs)
     generations = [int(str(fact.value)) if fact else LATEST_PCIE for fact in said]

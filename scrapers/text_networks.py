@@ -169,6 +169,7 @@ _RATED_APART = re.compile(  # "8 NICs, 400 Gb/s each"
     r"(?=[0-9]{2,4} ?[GT]b?)",
     re.IGNORECASE,
 )
+_BOTH_WAYS = re.compile(r"bi-?di(?:r|$| )|both (?:ways|directions)", re.IGNORECASE)
 _PER_RACK = re.compile(r"per (?:ultraserver|rack|cluster|pod)", re.IGNORECASE)
 _ADAPTERS = re.compile(
     r"(?<![0-9A-Za-z.-])([0-9]{1,2}|two|four|eight|sixteen) ?(?:x ?)?"
@@ -196,6 +197,9 @@ def _fabric_rate(reading: Reading, of_part: int | None, clause: str, rate: Bandw
     if rate.up_to:
         return reading.unknown("fabric_gbits_per_s", f'"{clause}": up to is no promise')
     behind = _behind(clause, rate)
+    if _BOTH_WAYS.search(behind) or _BOTH_WAYS.search(clause[: rate.start][-16:]):
+        why = f'"{clause}": both ways together, or each, is not said'
+        return reading.unknown("fabric_gbits_per_s", why)
     if _PER_RACK.search(behind):
         return reading.unknown("fabric_gbits_per_s", f'"{clause}" is of more than an instance')
     port = port_of(clause) or of_part

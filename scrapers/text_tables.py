@@ -37,6 +37,9 @@ def unfolded(text: str) -> Iterator[str]:
 def _rows(lines: list[str]) -> Iterator[str]:
     """The rows of a table with their headings; what is no table, its lines between bars."""
     cells = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
+    if len(cells) > 1 and all(_is_named(row) for row in cells):
+        yield " | ".join(f"{name}: {cell}" for name, cell in cells)
+        return
     if len(cells) < 2 or not _is_table(cells):
         yield " | ".join(lines)
         return
@@ -44,6 +47,11 @@ def _rows(lines: list[str]) -> Iterator[str]:
     for row in rows:
         named = zip(headings, row, strict=True)
         yield " | ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+
+
+def _is_named(row: list[str]) -> bool:
+    """ "| RAM | 2 TB |": a word and what it is."""
+    return len(row) == 2 and re.fullmatch(r"[A-Za-z][A-Za-z ()/]*", row[0]) is not None
 
 
 LEAST_CELLS = 3

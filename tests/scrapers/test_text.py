@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from recorded import shared
-from text_lines import one
+from text_lines import one, read
 
 from catalog.ledger import spec
 from catalog.records import OFFER_KEYS
@@ -58,6 +58,17 @@ def test_a_table_is_a_listing_a_row():
         ("a-8", "h100-sxm5-80gb", 8, "nvswitch", 3200),
         ("b-2", "a40-pcie-48gb", 2, "pcie", None),
     ]
+
+
+def test_a_table_of_words_and_answers_is_one_listing():
+    said = {"gpu": "h100-sxm5-80gb", "gpu_count": 8, "ram_gb": 2000, "fabric_gbits_per_s": 3200}
+    table = """
+    | GPU      | H100 SXM          |
+    | Count    | 8                 |
+    | RAM      | 2 TB              |
+    | Backbone | 8x400G InfiniBand |
+    """
+    assert read(table, said) == said
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ H100S = ["h100-nvl-94gb", "h100-pcie-80gb", "h100-sxm5-80gb"]
         ("A100 SXM4 | 81920 MiB", "a100-sxm4-80gb"),
         # the figure of them all
         ("4x A100 SXM4 | 320GB VRAM", "a100-sxm4-80gb"),
+        ("8x H100 SXM | 400G per GPU RoCE", "h100-sxm5-80gb"),  # bits
         ("8x A100 SXM4 (320 GB GPU memory)", "a100-sxm4-40gb"),
         ("2x A100 SXM4 | 80 GB total GPU memory", "a100-sxm4-40gb"),
         ("2x A100 SXM4, 80GB per GPU", "a100-sxm4-80gb"),
@@ -175,7 +176,8 @@ def test_a_share_of_a_card_has_no_peers(text, count, memory_gb):
 @pytest.mark.parametrize(
     ("words", "ram_gb"),
     [
-        ("80GB RAM", 80), ("320 GB RAM", 320), ("(80GB RAM)", 80), ("RAM: 80GB", 80),
+        ("80GB RAM", 80), ("320 GB RAM", 320), ("RAM=80GB", 80), ("(80GB RAM)", 80),
+        ("RAM: 80GB", 80),
         ("80GB host RAM", 80), ("80 GB DDR4", 80), (", 80GB system memory", 80),
         ("80GB disk", None), ("80GB NVMe", None), ("80GB local SSD", None),
         ("80GB boot disk", None),

@@ -112,6 +112,7 @@ def test_a_link_rate_that_no_such_gpu_has_is_refused_with_the_equation(text, has
         "4x GB200 NVL72 | NVLink 130 TB/s",
         "8x H100 SXM5 | 3.35 TB/s HBM3 memory with NVLink",
         "2x L40S | p2p 50 GB/s",
+        "2x RTX A6000 | NVLink bridge 112 GB/s",
     ],
 )
 def test_a_link_rate_that_such_gpus_have_stands(text):
