@@ -24,7 +24,7 @@ from catalog.presets import State, link
 from catalog.quality import quality
 from catalog.query import BadQuery
 from catalog.records import PriceModel
-from catalog.sources import older_than, sources
+from catalog.sources import Origin, not_live, older_than, sources
 
 OFFERS = "/"
 CSV = "/api/v1/offers/"
@@ -187,7 +187,8 @@ def providers(request: HttpRequest) -> HttpResponse:
     context = {
         "room": "providers",
         "sources": found,
-        "never_live": [each for each in found if each.provider.fetched_live_at is None],
+        "live": sum(each.origin == Origin.LIVE for each in found),
+        "not_live": not_live(found),
         "limits": [
             (wording.word("price_model", model), limit) for model, limit in freshness.LIMITS.items()
         ],

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.db import connection
@@ -41,12 +42,24 @@ class State:
     why: str = ""  # as the run says it, in English
 
 
+class Origin(StrEnum):
+    """What a provider's listed offers are known by."""
+
+    LIVE = "live"
+    FILE = "file"
+    AGGREGATOR = "aggregator"
+    DESK = "desk"  # no list is published: each of its offers asks for a quote
+    BUNDLED = "bundled"
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One provider as its row on the page shows it."""
 
     provider: Provider
     state: State
+    origin: Origin
     offers: int
     types: int
     newest: datetime | None  # of its data, not of the attempt
@@ -82,9 +95,12 @@ def sources() -> list[Source]:
     quarantined = QuarantinedRow.objects.open().by_provider()
     runs, leases = _runs(), _leases()
     parts = _parts(runs)
+    providers = list(Provider.objects.select_related("published_run").order_by("title"))
+    origins = {p.slug: _origin(p, offers.get(p.slug), p.slug in through) for p in providers}
     found = [
         _source(
             p,
+            origins[p.slug],
             offers.get(p.slug, {}),
             listed.get(p.slug, {}),
             types.get(p.slug, {}),
@@ -94,14 +110,27 @@ def sources() -> list[Source]:
                 runs.get((p.slug, ""), NO_RUN),
                 leases.get(p.slug),
                 through.get(p.slug, ()),
-                bundled=p.slug in offers,
+                origin=origins[p.slug],
                 parts=parts.get(p.slug, ()),
             ),
             leases.get(p.slug),
         )
-        for p in Provider.objects.select_related("published_run").order_by("title")
+        for p in providers
     ]
     return sorted(found, key=lambda source: -source.offers)
+
+
+def not_live(found: Sequence[Source]) -> list[tuple[str, list[str]]]:
+    """Sources that were never fetched live: what each is known by instead, and their titles."""
+    words = {
+        Origin.FILE: gettext("read from a file"),
+        Origin.AGGREGATOR: gettext("through an aggregator's list"),
+        Origin.BUNDLED: gettext("bundled catalog, with the date when it was read"),
+        Origin.DESK: gettext("by desk, no list is published"),
+        Origin.NOTHING: gettext("nothing listed now"),
+    }
+    titles = {origin: [s.provider.title for s in found if s.origin == origin] for origin in words}
+    return [(words[origin], titles[origin]) for origin in words if titles[origin]]
 
 
 def older_than(days: int) -> bool:
@@ -111,8 +140,23 @@ def older_than(days: int) -> bool:
     return not priced.filter(collected_at__gt=since).exists()
 
 
+def _origin(provider: Provider, offers: Mapping[str, Any] | None, through: bool) -> Origin:
+    if provider.fetched_live_at:
+        return Origin.LIVE
+    if provider.published_run:
+        return Origin.FILE
+    if not offers:
+        return Origin.NOTHING
+    if through:
+        return Origin.AGGREGATOR
+    if offers["quotes"] == offers["offers"] and not provider.has_scraper:
+        return Origin.DESK
+    return Origin.BUNDLED
+
+
 def _source(
     provider: Provider,
+    origin: Origin,
     offers: Mapping[str, Any],
     listed: Mapping[str, Any],
     types: Mapping[str, Any],
@@ -125,6 +169,7 @@ def _source(
     return Source(
         provider=provider,
         state=state,
+        origin=origin,
         offers=offers.get("offers", 0),
         types=types.get("types", 0),
         newest=listed.get("newest") or offers.get("newest"),
@@ -143,19 +188,23 @@ def _state(
     lease: Lease | None,
     through: Sequence[str],
     *,
-    bundled: bool,
+    origin: Origin,
     parts: Sequence["Part"] = (),
 ) -> State:
     if runs.tried and runs.tried.state == RunState.SKIPPED:
         names = {"names": ", ".join(provider.credentials)}
-        return State(gettext("skipped: %(names)s is not set") % names)
+        words = gettext("skipped: %(names)s is not set") % names
+        known = origin in (Origin.FILE, Origin.AGGREGATOR)
+        return State(f"{_known_by(provider, through, origin)}; {words}" if known else words)
     if runs.failed and lease and lease.failures:
         day = {"day": runs.failed.started_at.date().isoformat()}
         return State(gettext("failing, last try %(day)s") % day, why=runs.failed.reason)
     if runs.read and runs.held:
         return State(gettext("held: a person must look"), why=runs.read.reason)
     if provider.fetched_live_at is None:
-        return _never_live(provider, through, bundled=bundled)
+        needs = gettext("needs %(names)s") % {"names": ", ".join(provider.credentials)}
+        words = _known_by(provider, through, origin)
+        return State(f"{words}: {needs}" if provider.credentials else words)
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
         return State(gettext("stale"), why=runs.tried.reason if runs.tried else "")
     return _state_of_parts(parts) if parts else State(gettext("fresh"), good=True)
@@ -190,22 +239,20 @@ def _state_of_parts(parts: Sequence[Part]) -> State:
     return State("; ".join([counted, *told]), good=not told, why=why)
 
 
-def _never_live(provider: Provider, through: Sequence[str], *, bundled: bool) -> State:
-    """What its offers are known by instead, and the key that is missing."""
-    names = {"names": ", ".join(provider.credentials)}
-    needs = gettext("needs %(names)s") % names if provider.credentials else ""
+def _known_by(provider: Provider, through: Sequence[str], origin: Origin) -> str:
+    """What the offers of one that was never fetched live are known by instead."""
     if run := provider.published_run:
         read = run.collected_at or run.started_at
-        words = gettext("read from a file of %(day)s") % {"day": read.date().isoformat()}
-    elif through:
-        words = gettext("through %(names)s") % {"names": ", ".join(through)}
-    elif needs or provider.has_scraper:
-        words = gettext("never fetched live")
-    elif bundled:
-        words = gettext("never fetched live: bundled data")
-    else:
-        words = gettext("nothing of it was read yet")
-    return State(f"{words}: {needs}" if needs else words)
+        return gettext("read from a file of %(day)s") % {"day": read.date().isoformat()}
+    if origin == Origin.AGGREGATOR:
+        return gettext("through %(names)s") % {"names": ", ".join(through)}
+    if origin == Origin.DESK:
+        return gettext("by desk: it publishes no list, each offer is a quote")
+    if origin == Origin.BUNDLED:
+        return gettext("bundled data, never fetched live")
+    if provider.has_scraper or provider.credentials:
+        return gettext("never fetched live, nothing of it is listed")
+    return gettext("nothing of it was read yet")
 
 
 def _through() -> dict[str, list[str]]:
@@ -222,12 +269,13 @@ def _offers() -> dict[str, dict[str, Any]]:
     """Offers that are listed now, by who runs the machines."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "select provider, count(*), "
+            "select provider, count(*), count(*) filter (where price_model = 'quote'), "
             "max(collected_at) filter (where native_amount is not null) "
             "from offer_listing group by provider"
         )
         return {
-            slug: {"offers": offers, "newest": newest} for slug, offers, newest in cursor.fetchall()
+            slug: {"offers": offers, "quotes": quotes, "newest": newest}
+            for slug, offers, quotes, newest in cursor.fetchall()
         }
 
 

@@ -326,8 +326,10 @@ def test_a_type_that_never_was_is_not_found(web: Client) -> None:
 
 def test_sources_that_were_never_fetched_live_are_said(web: Client) -> None:
     text = text_of(page(web, "/providers/"))
-    assert re.search(r"(\d+) of \1 sources were never fetched live", text)
-    assert "never fetched live: bundled data" in text or "needs credentials" in text
+    assert re.search(r"0 of \d+ sources were fetched live", text)
+    assert re.search(r"bundled catalog, with the date when it was read \(\d+\): \w", text)
+    assert re.search(r"by desk, no list is published \(\d+\): \w", text)
+    assert "bundled data, never fetched live" in text
     assert "on demand 3 d 45 d" in text
 
 

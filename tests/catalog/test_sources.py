@@ -7,7 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from catalog.models import Lease, Offer, Provider, RunState, ScrapeRun
-from catalog.sources import Source, sources
+from catalog.records import PriceModel
+from catalog.sources import Origin, Source, not_live, sources
 from scrapers import leases
 from scrapers.registry import PROVIDERS
 from tests.catalog.conftest import begin, facts, offer, scrape
@@ -89,7 +90,10 @@ def test_a_held_list_waits_though_a_file_came_too_late() -> None:
 
 def test_one_without_its_key_names_the_variable() -> None:
     known("acme", has_scraper=True, credentials=["ACME_KEY", "ACME_SECRET"])
-    assert told("acme") == ("never fetched live: needs ACME_KEY, ACME_SECRET", False)
+    assert told("acme") == (
+        "never fetched live, nothing of it is listed: needs ACME_KEY, ACME_SECRET",
+        False,
+    )
     run = begin()
     ScrapeRun.objects.filter(pk=run.pk).update(state=RunState.SKIPPED, finished_at=run.started_at)
     assert told("acme") == ("skipped: ACME_KEY, ACME_SECRET is not set", False)
@@ -142,7 +146,49 @@ def test_one_that_nobody_reads_is_bundled_data() -> None:
     scrape([offer()], live=False)
     Offer.objects.update(run=None)
     Provider.objects.update(published_run=None)
-    assert told("acme") == ("never fetched live: bundled data", False)
+    assert told("acme") == ("bundled data, never fetched live", False)
+
+
+def bundled(slug: str, **fields: object) -> None:
+    """A provider that only the bundled catalog knows, with one offer."""
+    scrape([offer(provider=slug, facts=facts(f"{slug}/h100x8"), **fields)], lister=slug, live=False)
+    Offer.objects.filter(listed_by=slug).update(run=None)
+    Provider.objects.filter(slug=slug).update(published_run=None)
+
+
+def test_one_that_only_quotes_sells_by_desk() -> None:
+    quote = {"usd": None, "price_model": PriceModel.QUOTE}
+    bundled("acme", **quote)
+    assert told("acme") == ("by desk: it publishes no list, each offer is a quote", False)
+    Provider.objects.update(has_scraper=True)
+    assert told("acme") == ("bundled data, never fetched live", False)
+
+
+def test_each_that_was_never_fetched_live_is_counted_by_what_it_is_known_by() -> None:
+    scrape([offer()])
+    bundled("dated")
+    bundled("desk", usd=None, price_model=PriceModel.QUOTE)
+    known("empty", has_scraper=True)
+    own = offer(provider="filed", facts=facts("filed/h100x8"))
+    scrape([own], lister="filed", live=False)
+    theirs = offer(via="broker", provider="resold", facts=facts("resold/h100x8"))
+    scrape([theirs], lister="broker")
+    assert not_live(sources()) == [
+        ("read from a file", ["Filed"]),
+        ("through an aggregator's list", ["resold"]),
+        ("bundled catalog, with the date when it was read", ["Dated"]),
+        ("by desk, no list is published", ["Desk"]),
+        ("nothing listed now", ["Empty"]),
+    ]
+    assert [s.provider.slug for s in sources() if s.origin == Origin.LIVE] == ["acme", "broker"]
+
+
+def test_a_file_stands_where_the_key_for_a_fetch_is_missing() -> None:
+    scrape([offer()], live=False)
+    Provider.objects.update(has_scraper=True, credentials=["ACME_KEY"])
+    run = begin()
+    ScrapeRun.objects.filter(pk=run.pk).update(state=RunState.SKIPPED, finished_at=run.started_at)
+    assert told("acme")[0] == "read from a file of 2026-11-23; skipped: ACME_KEY is not set"
 
 
 def test_a_list_that_is_not_read_by_an_api_says_how(client: Client) -> None:
