@@ -92,7 +92,8 @@ def _cell(value: object) -> str:
     if isinstance(value, tuple):
         quoted = (word.replace("\\", r"\\").replace('"', r"\"") for word in value)
         value = "{" + ",".join(f'"{word}"' for word in quoted) + "}"
-    return str(value).translate(_ESCAPED)
+    text = str(value)
+    return text if text.isprintable() and "\\" not in text else text.translate(_ESCAPED)
 
 
 _ESCAPED = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})

@@ -120,10 +120,12 @@ FAMILIES = (
 _OTHER = re.compile(r"Standard_N[PM]\d")
 
 
+@lru_cache(2**12)
 def is_other_accelerator(name: str) -> bool:
     return _OTHER.match(name) is not None
 
 
+@lru_cache(2**12)
 def is_rdma_capable(name: str) -> bool:
     """True where the letters after the vCPUs hold an r, RDMA capable: Standard_ND96isr_H100_v5."""
     letters = name.removeprefix("Standard_").split("_")[0].lstrip("NCDVG").lstrip("0123456789")

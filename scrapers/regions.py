@@ -1,7 +1,7 @@
 """In which country a region's name lies."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 # Words of a region's name that are a country's: "kansascity-usa-1", "UTAH_USA", "us-east-3".
 _COUNTRIES = {
@@ -12,6 +12,7 @@ _COUNTRIES = {
 }  # fmt: skip
 
 
+@lru_cache(2**14)
 def named_country(region: str | None) -> str | None:
     """ISO 3166, where a word of the name is a country's; the last one counts."""
     words = re.split(r"[^a-z]+", (region or "").lower())
