@@ -12,7 +12,9 @@ PAGES = (
     "/?nvlink=true&infiniband=true", "/?nvlink=true&fabric_gbits_per_s_per_gpu_min=3000",
     "/?usd_per_gpu_hour_max=cheap", "/instances/azure/Standard_ND128isr_GB300_v6/",
     "/instances/aws/g4dn.metal/", "/providers/", "/workloads/",
-    "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true", "/learn/values/", "/api/v1/docs/",
+    "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true", "/learn/values/",
+    "/workloads/llama3-70b-pretrain/?tokens=1T&deadline_hours=720&budget_usd=2M&nvlink=true",
+    "/api/v1/docs/", "/learn/accuracy/",
     "/nowhere/", "/fabrics/?gpus_min=32&technology=infiniband", "/fabrics/?gpus_min=many",
 )  # fmt: skip
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

@@ -17,7 +17,9 @@ EVERY = (
     INSTANCE, "/instances/azure/Standard_ND128isr_GB300_v6/", "/instances/aws/g4dn.metal/",
     "/instances/hyperstack/n3-A100x8-NVLink/", "/instances/aws/g6f.large/", "/providers/",
     "/workloads/", "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true",
-    "/learn/values/", "/api/v1/docs/", "/fabrics/", "/fabrics/?gpus_min=32&include_unknown=max_gpus",
+    "/workloads/llama3-70b-pretrain/?tokens=1T&deadline_hours=720&budget_usd=2M&nvlink=true",
+    "/learn/accuracy/", "/learn/values/", "/api/v1/docs/", "/fabrics/",
+    "/fabrics/?gpus_min=32&include_unknown=max_gpus",
 )  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
