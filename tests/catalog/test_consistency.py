@@ -1,13 +1,15 @@
 """Equations that one provider's words must satisfy: refused in words, where a dispute is kept."""
 
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from catalog import bundled
-from catalog.consistency import contradictions
+from catalog.consistency import contradictions, faster_than_nvlink
 from catalog.facts import DATA, BadFact, read
+from catalog.ledger import spec
 from catalog.records import Basis, Fact, Value
 
 
@@ -60,6 +62,51 @@ def test_a_nic_is_no_faster_than_a_port_of_its_generation() -> None:
     ]
     efa = {"fabric": "efa", "fabric_generation": "EFAv3"}  # a protocol, of any rate
     assert sentences(said(**efa, fabric_gbits_per_s_per_nic=400)) == []
+
+
+def test_no_nic_is_faster_than_the_fastest_port_that_is_sold() -> None:
+    assert sentences(said(fabric_gbits_per_s_per_nic=800)) == []
+    assert sentences(said(fabric_gbits_per_s_per_nic=1600)) == [
+        "rate ≤ port: no NIC has 1600 Gb/s, the fastest has 800 Gb/s"
+    ]
+    assert sentences(said(fabric_nics=16, fabric_gbits_per_s=6400)) == []
+    assert sentences(said(fabric_nics=4, fabric_gbits_per_s=12800)) == [
+        "NICs × rate = total: 4 × 800 Gb/s, the fastest NIC, is less than 12800 Gb/s"
+    ]
+    assert sentences(said(fabric_nics=0, fabric_gbits_per_s=100)) == []
+
+
+def test_a_measured_link_is_no_faster_than_those_of_its_sku_both_ways() -> None:
+    assert faster_than_nvlink(Decimal(900), ["h100-sxm5-80gb"]) is None
+    problem = "no NVLink is faster than the 900 GB/s of h100-sxm5-80gb, both ways together"
+    assert faster_than_nvlink(Decimal(1800), ["h100-sxm5-80gb"]) == problem
+    assert faster_than_nvlink(Decimal(1800), ["h100-pcie-80gb", "b200-sxm6-180gb"]) is None
+    assert faster_than_nvlink(Decimal(1800), []) is None
+    assert faster_than_nvlink(Decimal(9000), []) is not None
+
+
+@pytest.mark.parametrize(
+    ("listed", "bundled", "each", "total", "disputed"),
+    [
+        # equals that differ: the lower total, and the rate that goes with it
+        ({"fabric_gbits_per_s": 1600}, Basis.DOCUMENTED, 200, 1600, True),
+        # a weaker source for the rate follows the total
+        ({"fabric_gbits_per_s": 1600}, Basis.STATED, 200, 1600, True),
+        ({"fabric_gbits_per_s": 3200}, Basis.DOCUMENTED, 400, 3200, False),
+    ],
+)
+def test_nics_rate_and_total_of_several_sources_are_never_mixed(
+    listed: dict[str, Value], bundled: Basis, each: int, total: int, disputed: bool
+) -> None:
+    known = spec([*said(fabric_nics=8, **listed), *said(bundled, **NICS, fabric_gbits_per_s=3200)])
+    names = ("fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
+    assert tuple(known[name] for name in names) == (each, total)
+    assert known.disputed == (names if disputed else ())
+
+
+def test_a_total_of_a_weaker_source_follows_the_rate() -> None:
+    known = spec([*said(**NICS), *said(Basis.STATED, fabric_gbits_per_s=1600)])
+    assert (known["fabric_gbits_per_s"], known.disputed) == (3200, ("fabric_gbits_per_s",))
 
 
 def test_a_peak_is_the_dense_one_of_the_sku() -> None:

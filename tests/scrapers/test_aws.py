@@ -292,3 +292,51 @@ def test_the_real_types():
     real = parsed("aws", path.read_bytes())
     assert (len(real.offers), len(real.rejected), real.ignored.total()) == (65, 0, 20)
     assert offer_line(one(real, "p6-b300.48xlarge"))["fabric_gbits_per_s"] == 6400
+
+
+# --- NetworkCards beside NetworkPerformance ----------------------------------------------------
+
+
+def carded(name: str, total: str, cards: list[int], efas: int) -> Normalised:
+    """A type with the recorded H100, and these cards."""
+    network = {
+        "EfaSupported": True,
+        "NetworkPerformance": total,
+        "EfaInfo": {"MaximumEfaInterfaces": efas},
+        "NetworkCards": [{"BaselineBandwidthInGbps": rate} for rate in cards],
+    }
+    gpus = [{"Name": "H100", "Count": 8, "MemoryInfo": {"SizeInMiB": 81920}}]
+    gpu = {} if name.startswith("p6") else {"GpuInfo": {"Gpus": gpus}}
+    return parsed("aws", {"InstanceTypes": [{"InstanceType": name, "NetworkInfo": network} | gpu]})
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "cards", "efas"),
+    [
+        ("p5.48xlarge", "3200 Gigabit", [100] * 32, 32),
+        ("p5x.24xlarge", "200 Gigabit", [200, 200], 2),  # each card can have all of it
+        ("p5x.48xlarge", "6400 Gigabit", [350] + [400] * 16, 16),  # one card without EFA
+        ("p6-b200.48xlarge", "3200 Gigabit", [200] * 8, 8),  # printed as ENA; EFA has 400
+    ],
+)
+def test_cards_that_have_the_rate_together_or_each(name, total, cards, efas):
+    result = carded(name, total, cards, efas)
+    assert not result.rejected
+    (offer,) = result.offers
+    rate = float(total.split()[0])
+    assert fact(offer, "fabric_gbits_per_s").value == rate
+
+
+@pytest.mark.parametrize(
+    ("total", "cards", "efas", "printed"),
+    [
+        ("400 Gigabit", [50] * 4, 4, "4 × 50 Gb/s"),
+        ("400 Gigabit", [200] * 4, 4, "4 × 200 Gb/s"),
+        ("3200 Gigabit", [200] * 8, 8, "8 × 200 Gb/s"),  # of no family that prints ENA
+        ("3200 Gigabit", [100] * 32, 5, "5 × 100 Gb/s"),
+    ],
+)
+def test_cards_that_are_not_the_rate_are_held_with_the_equation(total, cards, efas, printed):
+    (held,) = carded("p5x.48xlarge", total, cards, efas).rejected
+    wrong = f"{printed} of NetworkCards is not {total.split()[0]} Gb/s"
+    assert held.reason == f"NICs × rate = total: {wrong}"

@@ -257,6 +257,33 @@ def test_a_count_of_0_of_a_card_of_two_memories_stays_open():
 # --- Gates ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("gpu", "count", "gb", "right"),
+    [
+        ("H100", 4, 320, "4 × 80 or 94 GB of H100"),  # the total in the field of one
+        ("H100 80GB", 8, 94, "8 × 80 GB of H100 80GB"),  # the name says which
+        ("H100 PCIe", 1, 94, "1 × 80 GB of H100 PCIe"),  # the form says which
+        ("A100 SXM4 40GB", 8, 80, "8 × 40 GB of A100 SXM4 40GB"),
+        ("H200", 8, 17.6, "8 × 141 GB of H200"),  # near to a card's, but to no H200's
+    ],
+)
+def test_a_memory_that_no_sku_of_that_name_and_form_has_is_held(gpu, count, gb, right):
+    said = {"gpu": gpu, "gpu_count": Decimal(count), "gpu_memory": (Decimal(str(gb)), "GB")}
+    assert refused(**said) == f"count × memory = total: {count} × {gb} GB is not {right}"
+
+
+def test_a_slice_has_no_more_memory_than_its_card():
+    half = {"gpu": "L4", "gpu_count": Decimal("0.5"), "price": None}
+    assert settled(listing(**half, gpu_memory=(Decimal(12), "GB"))).offers
+    reason = refused(**half, gpu_memory=(Decimal(48), "GB"))
+    assert reason == "a part of the memory ≤ the whole: 48 GB is more than a L4 has"
+
+
+def test_the_memory_of_a_gpu_without_a_name_is_as_printed():
+    offer = settled(listing(gpu=None, gpu_memory=(Decimal("17.6"), "GB"))).offers[0]
+    assert fact(offer, "gpu_memory_gb").value == Decimal("17.6")
+
+
 def test_count_times_memory_is_the_total():
     good = {"gpu_memory": (Decimal(80), "GB"), "total_gpu_memory": (Decimal(640), "GB")}
     assert settled(listing(**good)).offers
