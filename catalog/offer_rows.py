@@ -207,6 +207,17 @@ _KEPT = """o.instance_type_id = t.id and coalesce(o.via, '') = k.via
   and o.price_model = k.price_model"""
 
 
+_NAMELESS = """exists (
+    select from catalog_quarantinedrow q
+    where q.run_id = %(run)s and q.gate = 'unreadable'
+      and not exists (
+        select from catalog_offer l join catalog_instancetype n on n.id = l.instance_type_id
+        where l.listed_by_id = %(lister)s and l.ended_at is null and position(n.name in q.row) > 0)
+      and not exists (
+        select from catalog_quarantinedrow p join catalog_scraperun r on r.id = p.run_id
+        where r.provider_id = %(lister)s and p.run_id <> q.run_id and p.key = q.key))"""
+
+
 def _end(
     cursor: CursorWrapper,
     lister: str | None,
@@ -219,7 +230,8 @@ def _end(
     A scrape ends what scrapes have listed; the bundled list, what only it has listed. So a live
     list that covers less than the bundled one leaves the rest standing, with its date. Nor does an
     offer end that is `kept`, or whose type stands in a row that could not be read: that row may be
-    the offer.
+    the offer. A row that names nothing we list, and was not there before, may be any of them: then
+    none ends until the next list.
     """
     whose = "o.listed_by_id = %(lister)s and o.run_id is not null" if run else "o.run_id is null"
     cursor.execute(
@@ -230,7 +242,8 @@ def _end(
         f"on t.provider_id = k.provider and t.name = k.name where {_KEPT}) "
         "and not exists (select from catalog_quarantinedrow q join catalog_instancetype t "
         "on position(t.name in q.row) > 0 "
-        "where q.run_id = %(run)s and t.id = o.instance_type_id) returning o.id), "
+        "where q.run_id = %(run)s and t.id = o.instance_type_id) "
+        f"and not {_NAMELESS} returning o.id), "
         "closed as (update catalog_price p set "
         "valid_to = greatest(%(at)s, p.valid_from + interval '1 microsecond') "
         "from gone where p.offer_id = gone.id and p.valid_to is null) select count(*) from gone",

@@ -382,6 +382,21 @@ def test_an_offer_whose_row_could_not_be_read_has_not_ended(
     assert Offer.objects.exclude(ended_at=None).get().instance_type.name == "h100x8-4"
 
 
+def test_a_new_row_that_names_nothing_may_be_any_offer_so_none_ends_until_the_next_list(
+    eight: Callable[[], list[OfferRecord]],
+) -> None:
+    """A size whose name became null is still for sale."""
+    scrape(eight())
+    rest = [o for o in eight() if o.instance_type != "h100x8-3"]
+    unnamed = Rejected("is not text", "sizes[3].slug", '{"slug": null, "price": 21}')
+    run = begin(collected_at=MONDAY + DAY)
+    publish(run, Normalised(rest, [unnamed]), run.epoch)
+    assert (run.quarantined, run.offers_ended) == (1, 0)
+    again = begin(collected_at=MONDAY + 2 * DAY)
+    publish(again, Normalised(rest, [unnamed]), again.epoch)  # it was there before
+    assert Offer.objects.exclude(ended_at=None).get().instance_type.name == "h100x8-3"
+
+
 def test_old_estimates_are_let_go_and_young_ones_kept() -> None:
     now = datetime.now(UTC)
     for name, days in (("old", 31), ("young", 29)):
