@@ -5,7 +5,15 @@ from decimal import Decimal
 
 from catalog.records import FabricKind, ScaleUp
 from scrapers.azure_sizes import is_rdma_capable, size
-from scrapers.gpu_names import Named, UnknownGpu, identify, in_own_words, memory_of, share_of
+from scrapers.gpu_names import (
+    Named,
+    UnknownGpu,
+    form_of,
+    identify,
+    in_own_words,
+    memory_of,
+    share_of,
+)
 from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
 from scrapers.text_gpu_words import (
     LIKELY_MOST,

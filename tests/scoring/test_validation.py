@@ -187,7 +187,37 @@ def test_measured_rows_are_met(reports, name, by, group, median, p90):
     assert found["p90_abs_error"] < p90
 
 
+@pytest.mark.skipif(not MEASURED.is_dir(), reason="the measured rows are not at hand")
+def test_what_a_fixed_batch_loses_from_768_to_10000_gpus_is_met():
+    def alike(row):
+        return row["num_gpus"], row["model"], row["framework"]
+
+    rows = [
+        r for r in validate(MEASURED / "train.csv")["rows"] if "175B (MLPerf v3.1)" in r["model"]
+    ]
+    first, *more = sorted((r for r in rows if r["framework"].startswith("NVIDIA NeMo")), key=alike)
+    assert (first["num_gpus"], more[-1]["num_gpus"]) == (768, 10752)
+    for row in more:
+        # Both in log, and of each GPU: how much of the efficiency the model misses.
+        assert abs(math.expm1(row["error"] - first["error"])) < 0.03
+
+
 @pytest.fixture(scope="module")
 def reports():
     """The whole reports, once."""
     return {name: validate(MEASURED / name) for name in ("train.csv", "nccl.csv")}
+
+
+def test_collectives_across_the_fabric_are_counted_apart(tmp_path):
+    path = tmp_path / "rows.csv"
+    said = (
+        "kind,model_name,gpu_model,num_gpus,gpus_per_node,inter_link,metric_name,metric_value,extra"
+    )
+    path.write_text(
+        f"{said}\n"
+        "nccl,all_reduce,H100,8,8,,busbw_GB/s,470,bytes=8589934592\n"
+        "nccl,all_reduce,H100,16,8,InfiniBand NDR,busbw_GB/s,465,bytes=8589934592\n",
+        encoding="utf-8",
+    )
+    spans = {g["group"]: g["n"] for g in validate(path)["groups"] if g["by"] == "span"}
+    assert spans == {"inside a domain or node, on a curve": 1, "across the fabric, by formula": 1}

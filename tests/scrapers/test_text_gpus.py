@@ -58,6 +58,8 @@ def test_chip_form_and_memory_name_one(text, gpu):
         ("A100 PCIe 40 or 80 GB", ["a100-pcie-40gb", "a100-pcie-80gb"], None),
         ("4x H100 or H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
         ("H100/H200 SXM cluster", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
+        ("8x H100 SXM / 8x H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
+        ("8x RTX 6000 Ada | 8x A6000", ["rtx6000ada-pcie-48gb", "rtxa6000-pcie-48gb"], 48),
         ("1x A100 SXM4, 80 GB RAM", ["a100-sxm4-40gb", "a100-sxm4-80gb"], None),
         ("n9-A100-80Gx4-NVLink", ["a100-pcie-80gb", "a100-sxm4-80gb"], 80),
     ],
@@ -123,6 +125,8 @@ def test_a_card_that_is_none_of_ours_is_not_the_next_best(text):
         ("4 × (2 × H100 NVL)", None),
         ("L40S, clusters up to 512 GPUs", None),
         ("L40S PCIe x16", None),
+        ("2x L40S or 4x L4", None),
+        ("8x H200 SXM, 2x faster than 8x H100", 8),
         ("L40S | 8x 400 Gbps | 24x 64GB DDR5", None),
     ],
 )
@@ -229,3 +233,9 @@ def test_a_size_of_a_known_family_that_no_one_has_listed():
         8,
         "infiniband",
     )
+
+
+def test_a_form_that_every_gpu_it_may_be_has_is_known_and_with_it_the_board():
+    board = {"gpu": None, "form_factor": "sxm4", "scale_up": "nvswitch"}
+    assert read("8x A100 SXM4", board) == board
+    assert one("8x A100")["form_factor"] is None
