@@ -26,14 +26,14 @@ class Words:
     nears: tuple[str, ...] = ()  # behind each mention of it
 
 
-_NUMBERS = {
+NUMBERS = {
     "half": "0.5", "quarter": "0.25", "one": "1", "two": "2", "dual": "2", "four": "4",
     "quad": "4", "eight": "8", "sixteen": "16",
 }  # fmt: skip
 # Not after another figure, a letter or a point; an x may stand before ("160x1792x8gaudi3").
 _COUNT = (
     r"(?:(?<![0-9A-WYZa-wyz.,/])([0-9]{1,3}/[0-9]{1,2}|[0-9]{0,3}\.[0-9]{1,4}|[0-9]{1,3}"
-    rf"|{'|'.join(_NUMBERS)})(?: of)?(?: an?)?( ?(?:x|\*)[ _-]?|[ _-]?))?"
+    rf"|{'|'.join(NUMBERS)})(?: of)?(?: an?)?( ?(?:x|\*)[ _-]?|[ _-]?))?"
 )
 _MAKER = r"(?:(?:nvidia|amd|intel|habana|instinct|geforce|tesla|quadro(?! ?rtx)|radeon)[ _-]?){0,3}"
 _BOARD = r"(?:hgx|dgx)[ _-]?"
@@ -67,13 +67,25 @@ def gpu_in(text: str) -> Words | None:
     names = [chip]
     if (other := _OR.match(near)) and (second := _pattern().match(near, other.end())):
         names.append(second[4])
+    others = [m for m in mentions if _is_another(m, found, text)]
+    names += [m[4] for m in others if m[4] not in names]
     return Words(
         tuple(" ".join([re.sub(r"[-_ ]", " ", name), *form]) for name in names),
-        next(filter(None, counts), None),
+        None if any(m[1] != found[1] for m in others) else next(filter(None, counts), None),
         printed,
         near,
         tuple(_near(text, m.end()) for m in same),
     )
+
+
+_COMPARED = re.compile(r"(?:than|vs\.?|versus|unlike|over|to|of) $", re.IGNORECASE)
+
+
+def _is_another(mention: re.Match[str], first: re.Match[str], text: str) -> bool:
+    """True of "4x L4" in "2x L40S or 4x L4": another chip, counted as the first is."""
+    times = all((m[2] or "").strip(" _-") for m in (first, mention))
+    other = mention[4].lower() != first[4].lower()
+    return times and other and not _COMPARED.search(text[: mention.start()][-12:])
 
 
 def _near(text: str, end: int) -> str:
@@ -121,7 +133,7 @@ def _before(number: str | None, times: str | None) -> Decimal | None:
     """ "8x H100", "0.5x", "1/2", "eight"; "80-h100" is no count without a sign of times."""
     if not number:
         return None
-    gpus_ = count(_NUMBERS.get(number.lower(), f"0{number}" if number[0] == "." else number))
+    gpus_ = count(NUMBERS.get(number.lower(), f"0{number}" if number[0] == "." else number))
     if gpus_ is None or not 0 < gpus_ <= MOST:
         return None
     joined = (times or "") in ("-", "_", "")
@@ -161,56 +173,6 @@ _GPUS = re.compile(
     r"(?:v?gpus?(?![a-z0-9])(?! ?(?:memory|ram|type|mem))|(?:枚|基|卡|张|張))",
     re.IGNORECASE,
 )
-
-
-# "18 x GB200 NVL72 trays (72 GPUs)": what is counted first is nodes
-_NODES = re.compile(
-    r"(?<![0-9A-Za-z.-])([0-9]{1,4}|one|two|four|eight) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]{0,20} ){0,5}?"
-    r"((?:compute )?trays|racks?|nodes|servers|systems|machines|hosts|boxes|DGX(?! cloud))"
-    r"(?![a-z])"
-    r"([^|;]*?(?<![0-9A-Za-z.])([0-9]{1,5}) (?:\w+ )?gpus(?![a-z]))?",
-    re.IGNORECASE,
-)
-# "24x A100 across 3 nodes": all of them are counted
-_ACROSS = re.compile(
-    r"(?:(?<![a-z])(across|over|on|in) (?:all )?|\()([1-9][0-9]{0,3}) (?:\w+ )?"
-    r"(?:nodes|servers|hosts|machines|trays|systems)(?![a-z])",
-    re.IGNORECASE,
-)
-_ALL_OF_THEM = re.compile(
-    r"(?<![0-9A-Za-z.,-])([0-9]{1,5}) ?(?:x(?![0-9])|\*|(?:\w+ ){0,3}?gpus)", re.IGNORECASE
-)
-TRAY_GPUS = 4  # of an NVL72 rack
-
-
-def gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
-    """How many GPUs each of the counted nodes has, and why; None where none are counted."""
-    if across := _ACROSS.search(text):
-        before = re.split("[|;]", text[max(0, across.start() - 60) : across.start()])[-1]
-        counted = _ALL_OF_THEM.search(before)
-        each = Decimal(counted[1]) / int(across[2]) if counted else Decimal(0)
-        stated = across[1] or (counted and int(counted[1]) > LIKELY_MOST)
-        if counted and stated and each in range(1, LIKELY_MOST + 1):
-            return (
-                each,
-                f'"{before}{across[0]}": {counted[1]} GPUs on {across[2]} are {each:f} each',
-            )
-    found = _NODES.search(text)
-    if found is None or found[1] == "0":
-        return None
-    nodes, word = int(_NUMBERS.get(found[1].lower(), found[1])), found[2].lower()
-    rack = re.search("NVL ?(36|72)(?![0-9])", text, re.IGNORECASE)
-    each = Decimal(found[4] or 0) / nodes
-    most = int(rack[1]) if rack and word.startswith("rack") else LIKELY_MOST
-    if found[4] and promised(text[: found.start(4)][-24:]) and each in range(1, most + 1):
-        return each, f'"{found[0]}": {found[4]} GPUs in {nodes} are {each:f} each'
-    if rack and word.endswith("trays"):
-        return Decimal(TRAY_GPUS), f'"{found[0]}": a tray of the rack has {TRAY_GPUS} GPUs'
-    if rack and word.startswith("rack"):
-        return Decimal(rack[1]), f'"{found[0]}": such a rack has {rack[1]} GPUs'
-    if word == "dgx":
-        return None, f'"{found[0]}" counts systems: their GPUs are not said'
-    return None
 
 
 _ALONE = re.compile(

@@ -14,16 +14,16 @@ from scrapers.gpu_names import (
     memory_of,
     share_of,
 )
-from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes
+from scrapers.quantities import NOMINAL_TOLERANCE, count, distance_from_nominal, gigabytes, promised
 from scrapers.text_gpu_words import (
     LIKELY_MOST,
+    NUMBERS,
     TWO_FIGURES,
     Memory,
     Words,
     alternatives,
     gpu_in,
     gpus_in,
-    gpus_of_a_node,
     is_either,
     memories_in,
 )
@@ -53,7 +53,7 @@ _HEADINGS = (
 def _counts(reading: Reading) -> None:
     """How many GPUs: a heading, beside the name, or "8 GPUs"; 0 is a share, by its memory."""
     reading.words = words = gpu_in(reading.text)
-    if node := gpus_of_a_node(reading.text):
+    if node := _gpus_of_a_node(reading.text):
         each, why = node
         reading.say("gpu_count", each, why)
         reading.unknown("gpu_count", why)
@@ -73,6 +73,56 @@ def _counts(reading: Reading) -> None:
         reading.say("gpu_count", plainly, f'"{plainly} GPUs"')
     if words and (named := _gpus_by(reading.instance, reading.provider, reading.text)):
         reading.say("gpu_count", named, f'the name "{reading.instance}", or "GB x", counts them')
+
+
+# "18 x GB200 NVL72 trays (72 GPUs)": what is counted first is nodes
+_NODES = re.compile(
+    r"(?<![0-9A-Za-z.-])([0-9]{1,4}|one|two|four|eight) ?(?:x|\*)? ?(?:[A-Za-z][\w.-]{0,20} ){0,5}?"
+    r"((?:compute )?trays|racks?|nodes|servers|systems|machines|hosts|boxes|DGX(?! cloud))"
+    r"(?![a-z])"
+    r"([^|;]*?(?<![0-9A-Za-z.])([0-9]{1,5}) (?:\w+ )?gpus(?![a-z]))?",
+    re.IGNORECASE,
+)
+# "24x A100 across 3 nodes": all of them are counted
+_ACROSS = re.compile(
+    r"(?:(?<![a-z])(across|over|on|in) (?:all )?|\()([1-9][0-9]{0,3}) (?:\w+ )?"
+    r"(?:nodes|servers|hosts|machines|trays|systems)(?![a-z])",
+    re.IGNORECASE,
+)
+_ALL_OF_THEM = re.compile(
+    r"(?<![0-9A-Za-z.,-])([0-9]{1,5}) ?(?:x(?![0-9])|\*|(?:\w+ ){0,3}?gpus)", re.IGNORECASE
+)
+TRAY_GPUS = 4  # of an NVL72 rack
+
+
+def _gpus_of_a_node(text: str) -> tuple[Decimal | None, str] | None:
+    """How many GPUs each of the counted nodes has, and why; None where none are counted."""
+    if across := _ACROSS.search(text):
+        before = re.split("[|;]", text[max(0, across.start() - 60) : across.start()])[-1]
+        counted = _ALL_OF_THEM.search(before)
+        each = Decimal(counted[1]) / int(across[2]) if counted else Decimal(0)
+        stated = across[1] or (counted and int(counted[1]) > LIKELY_MOST)
+        if counted and stated and each in range(1, LIKELY_MOST + 1):
+            return (
+                each,
+                f'"{before}{across[0]}": {counted[1]} GPUs on {across[2]} are {each:f} each',
+            )
+    found = _NODES.search(text)
+    if found is None or found[1] == "0":
+        return None
+    nodes, word = int(NUMBERS.get(found[1].lower(), found[1])), found[2].lower()
+    rack = re.search("NVL ?(36|72)(?![0-9])", text, re.IGNORECASE)
+    each = Decimal(found[4] or 0) / nodes
+    most = int(rack[1]) if rack and word.startswith("rack") else LIKELY_MOST
+    if found[4] and promised(text[: found.start(4)][-24:]) and each in range(1, most + 1):
+        return each, f'"{found[0]}": {found[4]} GPUs in {nodes} are {each:f} each'
+    if rack and word.endswith("trays"):
+        return Decimal(TRAY_GPUS), f'"{found[0]}": a tray of the rack has {TRAY_GPUS} GPUs'
+    if rack and word.startswith("rack"):
+        return Decimal(rack[1]), f'"{found[0]}": such a rack has {rack[1]} GPUs'
+    if word == "dgx":
+        return None, f'"{found[0]}" counts systems: their GPUs are not said'
+    return None
 
 
 _NAMED = re.compile(r"[A-Za-z][A-Za-z0-9-]*?(?:-([0-9]{1,2})x|x([0-9]{1,2}))(?:-.*)?")

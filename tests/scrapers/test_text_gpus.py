@@ -59,7 +59,7 @@ def test_chip_form_and_memory_name_one(text, gpu):
         ("4x H100 or H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
         ("H100/H200 SXM cluster", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
         ("8x H100 SXM / 8x H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
-        ("8x RTX 6000 Ada | 8x A6000", ["rtx6000ada-pcie-48gb", "rtxa6000-pcie-48gb"], 48),
+        ("8x RTX 6000 Ada | 8x A6000", ["rtx6000ada-pcie-48gb", "rtxa6000-pcie-48gb"], None),
         ("1x A100 SXM4, 80 GB RAM", ["a100-sxm4-40gb", "a100-sxm4-80gb"], None),
         ("n9-A100-80Gx4-NVLink", ["a100-pcie-80gb", "a100-sxm4-80gb"], 80),
     ],
