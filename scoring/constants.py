@@ -196,6 +196,18 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsaid:
+    """What stands in where a measured row leaves something open; the file says what each is."""
+
+    ran_anyway: float
+    held_anyway: float
+    chunks: int
+    encoder_fill: float
+    encoder_masked: float
+    in_flight: float
+
+
+@dataclass(frozen=True, slots=True)
 class Interval:
     """p10 and p90 of the residuals, as natural logarithms, by kind of job."""
 
@@ -232,6 +244,7 @@ NETWORK = record(Network, _TABLES["network"])
 TRAINING = record(Training, _TABLES["training"])
 SOFTWARE = {name: record(Software, table) for name, table in _TABLES["software"].items()}
 MEMORY = record(Memory, _TABLES["memory"])
+UNSAID = record(Unsaid, _TABLES["unsaid"])
 INTERVAL = record(Interval, _TABLES["interval"])
 GOODPUT = record(Reliability, _TABLES["goodput"])
 GOODPUT_SOURCES: Mapping[str, str] = _TABLES["goodput"]["sources"]

@@ -43,6 +43,8 @@ def calls(job: Job, layout: Layout, t: Traffic) -> float:
     model = job.transformer
     mixed = model.moe_layers / model.layers
     layers = model.layers / float(layout.pp)
+    if job.kind == "decode" and t.purpose == "pipeline":
+        return float(layout.pp)  # one for each slot of sequences
     if job.kind == "decode":
         apart = float(layout.ep) > float(layout.tp)
         summed = 2.0 - mixed if apart else 2.0

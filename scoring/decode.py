@@ -48,6 +48,7 @@ class TokenTime:
     exposed_tp: Value
     exposed_pp: Value
     exposed_ep: Value
+    bubble: Value  # stages waiting for one another
     overhead: Value  # small kernels, and the host between two steps
     prefill: Value = 0.0  # prompts of others that share the steps
     traffic: tuple[Traffic, ...] = ()
@@ -64,8 +65,8 @@ class TokenTime:
 
     @property
     def exposed(self) -> Value:
-        """Communication, none of which is hidden. [s]"""
-        return self.exposed_tp + self.exposed_pp + self.exposed_ep
+        """Communication, none of which is hidden, and stages that wait. [s]"""
+        return self.exposed_tp + self.exposed_pp + self.exposed_ep + self.bubble
 
     def per_token(self, accepted: float) -> "TokenTime":
         """The same where each step yields `accepted` tokens; a prompt's share does not shrink."""
@@ -75,7 +76,9 @@ class TokenTime:
 
 
 SUMS = ("all_reduce", "custom_all_reduce")
-STEP_TERMS = ("weights", "cache", "exposed_tp", "exposed_pp", "exposed_ep", "overhead")
+STEP_TERMS = (
+    *("weights", "cache", "exposed_tp", "exposed_pp", "exposed_ep", "bubble", "overhead"),
+)
 
 
 def token_time(cluster: Cluster, job: Job, layout: Layout) -> TokenTime:
@@ -96,7 +99,9 @@ def token_time(cluster: Cluster, job: Job, layout: Layout) -> TokenTime:
     tensor, tensor_traffic = _all_reduces(cluster, job, layout, rows)
     expert, expert_traffic = _dispatch(cluster, job, layout, rows)
     hop = group(cluster, layout.pp, layout.tp * layout.dp)
-    send = collective_time(cluster, "send_recv", BF16 * rows * model.hidden, hop)
+    size = BF16 * rows * model.hidden
+    send = collective_time(cluster, "send_recv", size, hop)
+    sends = where(layout.pp > 1, layout.pp * send, 0.0)
     small = SERVING.layer_us + SERVING.router_us * model.moe_layers / model.layers
     host = ENGINES[job.engine].step_ms * 1e-3 * slots
     weights = paced * drafts * _products(cluster, job, layout, rows) + head
@@ -107,10 +112,15 @@ def token_time(cluster: Cluster, job: Job, layout: Layout) -> TokenTime:
         weights=weights,
         cache=cache,
         exposed_tp=tensor,
-        exposed_pp=where(layout.pp > 1, layout.pp * send, 0.0) + waits,
+        exposed_pp=sends,
         exposed_ep=expert,
+        bubble=waits,
         overhead=paced * small * MICRO + host,
-        traffic=tuple(t for t in (tensor_traffic, expert_traffic) if t is not None),
+        traffic=(
+            tensor_traffic,
+            *(() if expert_traffic is None else (expert_traffic,)),
+            Traffic("pipeline", "send_recv", size, hop, send, sends),
+        ),
     )
     shared: Value = 0.0
     if job.output_len and job.prompt_len:
@@ -280,7 +290,8 @@ def decode_memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
         weights=share * (dense + routed) + ends / layout.tp,
         gradients=0.0,
         optimizer=0.0,
-        activations=sequences * share * sequence_bytes(cluster, job, layout),
+        activations=0.0,
+        cache=sequences * share * sequence_bytes(cluster, job, layout),
         logits=4.0 * layout.micro_batch * model.vocab / layout.tp,
         gathered=0.0,
         overhead=MEMORY.overhead_bytes + 1.0 * GIGA,

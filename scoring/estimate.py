@@ -239,7 +239,7 @@ def _breakdown(
         token = token_time(cluster, job, layout)
         terms["compute_s"] = token.local
         terms |= {"exposed_tp_s": token.exposed_tp, "exposed_ep_s": token.exposed_ep}
-        terms["exposed_pp_s"] = token.exposed_pp
+        terms |= {"exposed_pp_s": token.exposed_pp, "bubble_s": token.bubble}
         traffic = token.traffic
     else:
         step = training_step(cluster, job, layout)

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scoring.constants import SOFTWARE
+from scoring.constants import SOFTWARE, UNSAID
 from scoring.fields import Fields
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, divisors, objection
@@ -36,11 +36,6 @@ from scoring.refusals import MAX_GPUS
 from scoring.search import fastest_layouts
 from scoring.training import training_step
 from scoring.workload import MAX_BATCH, MAX_SEQ_LEN, Job
-
-RAN_ANYWAY = 1.15
-USUAL_CHUNKS = 6  # of a stage; MLPerf's GPT-3 runs that say so have 4, 6 or 8
-BERT_FILL = 0.5
-BERT_MASKED = 0.15
 
 
 def predict(row: Mapping[str, str]) -> Prediction:
@@ -177,7 +172,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         raise CannotPredict("sequence length not stated")
     if encoder:
         # Submissions run without padding; a sample of MLPerf's Wikipedia fills half of 512.
-        seq_len, assumed = BERT_FILL * seq_len, True
+        seq_len, assumed = UNSAID.encoder_fill * seq_len, True
     job = Job(
         name="row",
         kind=kind,
@@ -190,7 +185,7 @@ def _training_job(row: Mapping[str, str]) -> tuple[Job, bool]:
         software=software.profile,
         lora_rank=16 if kind == "finetune_lora" else 0,
         expert_imbalance=1.0 if says("force-balanced", row.get("extra", "")) else None,
-        scored_share=BERT_MASKED if encoder else 1.0,
+        scored_share=UNSAID.encoder_masked if encoder else 1.0,
     )
     guessed = recompute is None or bool(software.warnings)
     return job, assumed or not stated or guessed
@@ -238,7 +233,7 @@ def _training_layout(
         # Interleaving is the framework's habit; the row does not say how deep.
         per_stage = max(job.transformer.layers // int(pp), 1)
         chunks = tuple(
-            float(v) for v in divisors(per_stage, USUAL_CHUNKS) if v == 1 or share % pp == 0
+            float(v) for v in divisors(per_stage, UNSAID.chunks) if v == 1 or share % pp == 0
         )
         guessed = True
     best: tuple[float, Layout] | None = None
@@ -260,7 +255,9 @@ def _training_layout(
         if len(sizes) * len(levels) * len(chunks) == 1:
             return layout, guessed
         # It did run: what the model counts as slightly too much is taken for fitting.
-        over = float(training_memory(job, layout).total) / (RAN_ANYWAY * cluster.gpu.memory_bytes)
+        over = float(training_memory(job, layout).total) / (
+            UNSAID.ran_anyway * cluster.gpu.memory_bytes
+        )
         seconds = float(training_step(cluster, job, layout).total)
         merit = seconds * (1e6 * over if over > 1 else 1.0)
         if best is None or merit < best[0]:

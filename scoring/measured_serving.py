@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scoring.constants import LINKS
+from scoring.constants import LINKS, UNSAID
 from scoring.decode import decode_memory, most_sequences, token_time, tokens_per_s
 from scoring.engines import engine_of
 from scoring.hardware import Cluster
@@ -19,8 +19,6 @@ from scoring.measured_shapes import precision_of_row, shape_of_row
 from scoring.prefill import prefill_time
 from scoring.workload import Job
 
-HELD_ANYWAY = 1.1  # it did run: what the model counts as slightly too much is taken for fitting
-MOST_IN_FLIGHT = 2048.0  # sequences of one rank: TensorRT-LLM's max_batch_size where none is set
 POOL = re.compile(r"(\d+)x\(tp(\d+),dp(\d+)(?:,bs(\d+))?\)")
 RATES = (
     "decode_tokens/s (batch 1)",
@@ -163,9 +161,9 @@ def _filled(cluster: Cluster, job: Job, layout: Layout, in_flight: float | None)
     full = job.prompt_len + job.output_len  # room for whole answers, where none is ever evicted
     whole = replace(job, seq_len=full) if in_flight is None else job
     empty = decode_memory(cluster, job, replace(layout, micro_batch=0.0))
-    if float(empty.total) > HELD_ANYWAY * cluster.gpu.memory_bytes:
+    if float(empty.total) > UNSAID.held_anyway * cluster.gpu.memory_bytes:
         raise CannotPredict("the stated layout does not hold the model")
     most = max(float(most_sequences(cluster, whole, layout)), 1.0)
     groups = layout.dp * layout.pp
-    wanted = MOST_IN_FLIGHT if in_flight is None else in_flight / groups
+    wanted = UNSAID.in_flight if in_flight is None else in_flight / groups
     return replace(layout, micro_batch=max(min(wanted, most), 1.0))

@@ -36,12 +36,13 @@ class MemoryTerms:
     logits: Value
     gathered: Value  # ZeRO-3: the layers that are whole at one time
     overhead: Value
+    cache: Value = 0.0  # keys and values of the sequences that are served
 
     @property
     def total(self) -> Value:
         """All terms. [B]"""
         held = self.weights + self.gradients + self.optimizer + self.gathered
-        return held + self.activations + self.logits + self.overhead
+        return held + self.activations + self.cache + self.logits + self.overhead
 
     def sentence(self, gpu: Gpu) -> str:
         """The terms in words, largest first, against what the GPU has. For one layout."""
@@ -50,6 +51,7 @@ class MemoryTerms:
             "weights": self.weights,
             "gradients": self.gradients,
             "activations": self.activations,
+            "KV cache": self.cache,
             "logits": self.logits,
             "gathered layers": self.gathered,
             "context and buffers": self.overhead,

@@ -210,7 +210,7 @@ def test_stages_wait_for_one_another():
     """Four stages of a quarter each: no faster than one GPU by what they wait and hand over."""
     one, four = Layout(micro_batch=64.0), Layout(pp=4.0, micro_batch=64.0)
     alone, staged = (token_time(H100, LLAMA8B, x) for x in (one, four))
-    assert staged.exposed_pp > 3 * SERVING.stage_wait * (alone.weights + alone.cache)
+    assert staged.bubble > 3 * SERVING.stage_wait * (alone.weights + alone.cache)
     speedup = tokens_per_s(LLAMA8B, four, staged.total) / tokens_per_s(LLAMA8B, one, alone.total)
     assert 2.5 < speedup < 4 / (1 + 3 * SERVING.stage_wait)
 

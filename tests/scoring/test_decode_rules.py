@@ -10,10 +10,11 @@ from dataclasses import replace
 import pytest
 
 from scoring.decode import decode_layouts, token_time, tokens_per_s
+from scoring.estimate import estimate
 from scoring.hardware import Cluster, cluster
 from scoring.layout import Layout
 from scoring.transformers import shape
-from scoring.workload import Job
+from scoring.workload import Job, job
 
 
 def serving(model, precision="bf16", **more):
@@ -111,3 +112,20 @@ def test_experts_are_spread_wider_in_a_larger_domain():
     rack, boxes = (decode_layouts(cluster(s), job, 64)[0] for s in ("gb200-nvl72", "dgx-b200-ndr"))
     assert rack.ep >= boxes.ep >= 8
     assert rack.dp > rack.pp
+
+
+def test_what_messages_expose_adds_up_to_what_the_time_says_of_them():
+    task = job("qwen3-235b-a22b-decode")
+    split = Layout.parse("tp=2,pp=2,dp=2,ep=4,micro_batch=2", task, 8)
+    found = estimate(cluster("l40s-pcie-8"), task, 8, split)
+    answer = found.to_json()
+    shown = sum(each["exposed_s"] for each in answer["collectives"])
+    waits = ("exposed_tp_s", "exposed_pp_s", "exposed_ep_s")
+    assert shown == pytest.approx(sum(answer["time"][name] for name in waits))
+    assert answer["time"]["bubble_s"] > 0
+
+
+def test_what_a_server_holds_for_its_sequences_is_called_a_cache():
+    found = estimate(cluster("dgx-h100-ndr"), job("llama3-70b-decode"), 8)
+    assert "KV cache" in found.memory
+    assert "activations" not in found.memory
