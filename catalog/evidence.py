@@ -1,6 +1,7 @@
 """The facts of one instance type as its page shows them: value, how we know, source, when.
 
-Each claim of a dispute is a row of its own; what nobody says is a row too, with where was looked.
+Each claim of a dispute is a row of its own, and so are weaker claims and what is said of a part
+alone (a region, a tier); what nobody says is a row too, with where was looked.
 What cannot be asked of a type (the NVLink generation of a PCIe card) is not unknown: it is left
 out of the questions.
 """
@@ -76,7 +77,12 @@ def counts(grouped: Iterable[tuple[str, list[Line]]]) -> tuple[int, int]:
 
 
 def lines(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
-    """The rows of one attribute: one, or one for each claim of a dispute."""
+    """The rows of one attribute: what speaks, or each claim of a dispute; then all other claims."""
+    yield from _speaking(fact, detail)
+    yield from _others(fact)
+
+
+def _speaking(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
     name, title = fact["attribute"], wording.title(fact["attribute"])
     applies = arises(name, detail)
     if fact["value"] is None:
@@ -117,6 +123,20 @@ def _claims(fact: Mapping[str, Any], title: str) -> Iterator[Line]:
         }  # fmt: skip
         value = value_text(fact["attribute"], claim["value"], fact["unit"])
         yield _line(claim, which, value, small, disputed=True)
+
+
+def _others(fact: Mapping[str, Any]) -> Iterator[Line]:
+    """What is said of a part alone, and claims of a weaker basis: kept, and not in use."""
+    for claim in fact["claims"]:
+        if claim["scope"]:
+            small = gettext("only for: %(scope)s") % {"scope": claim["scope"]}
+        elif fact["value"] is not None and claim["basis"] != fact["basis"]:
+            small = gettext("a weaker claim; not used")
+        else:
+            continue
+        small += f"; {claim['note']}" if claim["note"] else ""
+        value = value_text(fact["attribute"], claim["value"], fact["unit"])
+        yield _line(claim, wording.title(fact["attribute"]), value, small)
 
 
 def _line(

@@ -312,6 +312,14 @@ def test_a_dispute_shows_every_claim_and_the_lower_is_used(web: Client) -> None:
     assert "estimates use 400 Gb/s" in text
 
 
+def test_weaker_claims_and_what_is_said_of_a_part_are_listed(web: Client) -> None:
+    rack = text_of(page(web, "/instances/aws/p6e-gb200.36xlarge/"))
+    assert re.search(r"Fabric generation EFAv4 a weaker claim; not used", rack)
+    joined = text_of(page(web, "/instances/ibm/gx3d-160x1792x8h100/"))
+    assert "only for: eu-gb" in joined
+    assert "only for: us-east (wdc06, wdc07)" in joined
+
+
 def test_every_instance_type_of_the_catalog_has_its_page(web: Client) -> None:
     for provider, name in InstanceType.objects.values_list("provider", "name"):
         address = f"/instances/{provider}/{name}/"
