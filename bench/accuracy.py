@@ -50,7 +50,9 @@ HEAD = """\
 # Written by `python -m bench accuracy` over the rows that it names; the same rows fitted some of
 # the constants (constants.toml says which), so an unseen cluster may be further off: for training
 # `unseen_source` is the error on a source whose rows took no part in any multiplier, and for
-# collectives `unseen_gpu` that on a GPU none of whose rows is in the curves.
+# collectives `unseen_gpu` that on a GPU none of whose rows is in the curves. Collectives inside a
+# domain and across the fabric (these with bench/between_nodes.csv) stand apart below: inside also
+# without the curves, across also on sources whose rows took no part in the fit of their fabric.
 """
 ENOUGH_ROWS = 5  # of other sources, for a multiplier of their own
 Row = Mapping[str, str]
@@ -87,7 +89,20 @@ measured_on = {datetime.now(UTC).date()}
             text += f"unseen_source_median = {unseen:.4f}\n"
         if kind == "collective":
             text += f"unseen_gpu_median = {report_curves():.4f}\n"
-    OUT.write_text(text)
+    OUT.write_text(text + spans_text())
+
+
+def spans_text() -> str:
+    """The tables of collectives inside a domain and across the fabric."""
+    from bench.fabrics import spans
+
+    text = ""
+    for name, table in spans().items():
+        print(f"{name}: {', '.join(f'{key} {value}' for key, value in table.items())}")
+        said = {**table, "not_predicted": 0, "measured_on": datetime.now(UTC).date()}
+        lines = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v}" for k, v in said.items())
+        text += f"\n[{name}]\n" + "\n".join(lines) + "\n"
+    return text
 
 
 def report_curves() -> float:

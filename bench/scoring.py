@@ -9,13 +9,12 @@ search of 175B) and llm-analysis (2,300 µs), measured on another machine: ratio
 
 import argparse
 import csv
-import itertools
 import statistics
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,6 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.accuracy import errors, refitted_multiplier, training_rows
+from bench.fabrics import constants_of, fitted, rows_by_span
 from scoring import curves
 from scoring.collectives import forget_times
 from scoring.constants import FABRICS, LINKS, SOFTWARE, FabricConstants, LinkConstants
@@ -154,7 +154,7 @@ def fit(directory: Path) -> None:
     """Kernel plateaus and links from microbenchmarks; multipliers from end-to-end rows."""
     fit_gemm(directory / "kernels" / "gemm_efficiency.csv")
     fit_links(directory / "nccl.csv")
-    fit_fabrics(directory / "nccl.csv", Path(__file__).with_name("between_nodes.csv"))
+    fit_fabrics()
     fit_multipliers()
 
 
@@ -176,9 +176,8 @@ def fit_gemm(path: Path) -> None:
 def fit_links(path: Path) -> None:
     """The constants of each link inside a node, from every curve that was measured on it.
 
-    Coordinates in turn, in smaller and smaller steps, while the error of the predicted bus
-    bandwidths falls: its mean, cut at a half, and half its median. Rates of long messages that
-    stand in a named source are kept where the curves end early (PCIe, NVL pairs).
+    Rates of long messages that stand in a named source are kept where the curves end early (PCIe,
+    NVL pairs).
     """
     rows: dict[str, list[Mapping[str, str]]] = defaultdict(list)
     for _, row in read_rows(path):
@@ -196,21 +195,13 @@ def fit_links(path: Path) -> None:
     forget_times()
 
 
-def fit_fabrics(*paths: Path) -> None:
+def fit_fabrics() -> None:
     """The constants of each fabric, from every row whose ranks it joins."""
     rows: dict[str, list[Mapping[str, str]]] = defaultdict(list)
-    for path in paths:
-        for _, row in read_rows(path):
-            try:
-                where = machine(row)
-                predict(row)
-            except (CannotPredict, FieldError):
-                continue
-            if float(row["num_gpus"]) > where.near_gpus:
-                rows[where.fabric].append(row)
+    for row in rows_by_span()[True]:
+        rows[machine(row).fabric].append(row)
     for name, mine in sorted(rows.items()):
         fit_table(f"fabric {name}", FABRICS[name], mine)
-    forget_times()
 
 
 def _link_of(where: Cluster) -> str:
@@ -220,32 +211,15 @@ def _link_of(where: Cluster) -> str:
 
 
 def fit_table(
-    name: str, link: LinkConstants | FabricConstants, rows: list[Mapping[str, str]]
+    name: str, table: LinkConstants | FabricConstants, rows: list[Mapping[str, str]]
 ) -> None:
-    """Print the constants of a link or a fabric that its rows ask for; the file's are kept."""
-    kept = replace(link)
-    counted = ("nvls_min_ranks", "first_node_gbits")  # bounds, not constants of a formula
-    names = [f.name for f in fields(link) if getattr(link, f.name) > 0 and f.name not in counted]
-
-    def miss() -> float:
-        forget_times()
-        sizes = np.abs(errors(rows))
-        return float(np.minimum(sizes, 0.5).mean() + 0.5 * np.median(sizes))
-
-    best = before = miss()
-    for step, constant in itertools.product((0.3, 0.12, 0.05), names * 2):
-        for factor in (1.0 - step, 1.0 + step):
-            value = getattr(link, constant)
-            object.__setattr__(link, constant, value * factor)
-            now = miss()
-            if now < best:
-                best = now
-            else:
-                object.__setattr__(link, constant, value)
-    found = ", ".join(f"{constant} {getattr(link, constant):.3g}" for constant in names)
-    print(f"{name:22s} {len(rows):5d} rows: {before:.3f} → {best:.3f} with {found}")
-    for constant in names:
-        object.__setattr__(link, constant, getattr(kept, constant))
+    """Print the constants of a link or a fabric that its rows ask for."""
+    before = np.median(np.abs(errors(rows)))
+    values = fitted(table, rows)
+    with constants_of(table, values):
+        after = np.median(np.abs(errors(rows)))
+    found = ", ".join(f"{constant} {value:.3g}" for constant, value in values.items())
+    print(f"{name:22s} {len(rows):5d} rows: {before:.3f} → {after:.3f} with {found}")
 
 
 def fit_multipliers() -> None:

@@ -146,6 +146,8 @@ def measured_title(kind: str) -> str:
         "train": gettext("training: time of a step"),
         "decode": gettext("serving: time of a token, throughput, first token"),
         "collective": gettext("collectives: bus bandwidth and time"),
+        "collective_inside": gettext("collectives inside a domain or a node"),
+        "collective_across": gettext("collectives across the fabric"),
     }
     return titles.get(kind, kind)
 
@@ -157,7 +159,8 @@ def stratum_title(stratum: str) -> str:
         "mixture": gettext("mixtures of experts"),
         "dense": gettext("dense models"),
         "other": gettext("other GPUs"),
-        "": gettext("never measured"),
+        "inside": gettext("inside a domain or a node"),
+        "across": gettext("across the fabric"),
     }
     return titles.get(stratum, stratum.title())
 

@@ -30,7 +30,7 @@ def measured_errors() -> Mapping[str, Mapping[str, Any]]:
 
 def error_ranges() -> list[tuple[str, str, float, float]]:
     """Kind of job, stratum, and p10 and p90 of measured over predicted time that answers show."""
-    by_kind = {"train": INTERVAL.train, "decode": INTERVAL.decode, "custom": {"": INTERVAL.custom}}
+    by_kind = {"train": INTERVAL.train, "decode": INTERVAL.decode, "custom": INTERVAL.custom}
     return [
         (kind, stratum, math.exp(ends["low"]), math.exp(ends["high"]))
         for kind, strata in by_kind.items()

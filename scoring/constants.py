@@ -213,7 +213,7 @@ class Interval:
 
     train: Mapping[str, Mapping[str, float]]  # by stratum: a generation of GPUs, or moe
     decode: Mapping[str, Mapping[str, float]]  # dense, or mixture
-    custom: Mapping[str, float]
+    custom: Mapping[str, Mapping[str, float]]  # by span: inside a domain or node, or across
     generations: Mapping[str, str]  # kernel family → stratum
     unmeasured_factor: float
 

@@ -351,7 +351,7 @@ def _interval(
     cluster: Cluster, job: Job, gpus: int, layout: Layout, seconds: float
 ) -> tuple[float, float]:
     """p10 and p90 of the step time: the model's residuals, and the reach of unknown facts. [s]"""
-    residual = residuals(cluster, job)
+    residual = residuals(cluster, job, gpus)
     factor = 1.0 if cluster.measured else INTERVAL.unmeasured_factor
     fast = _reading(cluster.optimistic, job, gpus, layout, seconds)
     slow = _reading(cluster.pessimistic, job, gpus, layout, seconds)

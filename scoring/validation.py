@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from scoring.fields import FieldError
-from scoring.machines import CannotPredict, gpu_slug, number
+from scoring.machines import CannotPredict, Prediction, gpu_slug, number
 from scoring.measured import measured_value, predict
 
 Row = Mapping[str, Any]
@@ -32,6 +32,7 @@ STRATA = (
     "metric_name",
     "assumed",
     "curve",
+    "span",
     "precision",
     "recompute",
     "scale",
@@ -80,6 +81,7 @@ def validate(path: Path) -> dict[str, Any]:
                 "error": -log_ratio if found.is_rate else log_ratio,
                 "assumed": found.assumed,
                 "curve": found.curve,
+                "span": _span(found),
                 "warnings": list(found.warnings),
                 "kind": found.kind,
                 "framework": row.get("framework") or "",
@@ -104,6 +106,14 @@ def validate(path: Path) -> dict[str, Any]:
         "rows": rows,
         "skipped": skipped,
     }
+
+
+def _span(found: Prediction) -> str:
+    """Of a collective, whether it crosses the fabric, and whether a measured curve drew it."""
+    if not found.kind.startswith("nccl"):
+        return "no collective"
+    drawn = "on a curve" if found.curve else "by formula"
+    return f"{'across the fabric' if found.across else 'inside a domain or node'}, {drawn}"
 
 
 def _scale(gpus: int) -> str:

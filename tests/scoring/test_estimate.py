@@ -236,3 +236,9 @@ def test_json_has_every_promised_key():
     assert set(found["interval"]) >= {"low", "high"}
     decoding = best(H100, job("llama3-70b-decode"), 8).to_json()
     assert set(decoding) >= {"tpot_ms", "ttft_ms"}
+
+
+def test_a_custom_job_across_the_fabric_is_less_certain_than_inside_a_domain():
+    task = Job.from_fields({"kind": "custom", "hbm_bytes": 6.9e11})
+    inside, across = (best(H100, task, gpus) for gpus in (8, 64))
+    assert across.high_s / across.low_s > 1.05 * inside.high_s / inside.low_s
