@@ -167,7 +167,7 @@ class Row:
     def number(self, name: str) -> Decimal | None:
         """A JSON number; text that looks like one is not one: see `written`."""
         value = self.get(name)
-        if value is None:
+        if value is None or value == "":  # not stated; a price that is not stated is not sold so
             return None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             self.fail(name, f"{_shown(value, 40)} is not a number")

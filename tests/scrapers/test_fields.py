@@ -73,6 +73,7 @@ def test_types_are_kept_apart():
     row = Row(read_json(b'{"t": "8", "n": 8, "f": true, "e": "", "z": null, "x": "8x"}'), "r")
     assert (row.text("t"), row.number("n"), row.flag("f")) == ("8", 8, True)
     assert (row.text("e"), row.number("z"), row.flag("none")) == (None, None, None)
+    assert row.number("e") is None  # empty text is no price, not a fault of the row
     assert row.written("t") == 8
     for wrong in (
         lambda: row.number("t"),
