@@ -1,5 +1,6 @@
 """What is odd about Oracle: a price of one GPU, licences beside it, parts named by generation."""
 
+import json
 from decimal import Decimal
 
 import pytest
@@ -8,6 +9,7 @@ from recorded import fact, one, parsed, reasons, recorded, shared
 
 from catalog.records import Normalised
 from scrapers.http import FetchFailed
+from scrapers.known_types import facts_of
 from scrapers.lines import offer_line
 from scrapers.listing import Unreadable
 from scrapers.normalise import offers
@@ -133,3 +135,15 @@ def test_the_real_price_list():
     real = parsed("oci", path.read_bytes())
     assert one(real, "BM.GPU.GB300.4").usd_per_hour == 4 * 18
     assert {row.where for row in real.rejected} == {"items[5].displayName", "items[31].displayName"}
+
+
+def test_a_printed_product_that_is_not_the_documented_one_is_a_dispute_and_no_mix():
+    shapes = json.loads(recorded("oci_shapes").body)
+    (row,) = [r for r in shapes["items"] if "RDMA" in r.get("maxNetworkBandwidth", "")]
+    row |= {"name": "BM.GPU.H200.8", "gpuQty": 8, "products": []}
+    row["maxNetworkBandwidth"] = "8 x 200 Gbps RDMA"
+    (offer,) = parsed("oci", {"items": [row]}).offers
+    line = offer_line(offer, facts_of(offer.provider, offer.instance_type))
+    product = ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
+    assert [line[name] for name in product] == [8, 200, 1600]
+    assert set(product[1:]) <= set(line["disputed"])
