@@ -114,6 +114,44 @@ def test_a_price_is_held_against_that_of_its_own_region_and_name() -> None:
     assert apart() == [("h100x8", "2", 50.0)]
 
 
+def test_another_region_is_no_measure() -> None:
+    scrape([offer(usd="8.24", region="norway-1")])
+    scrape([through("8", region="canada-1")], lister="broker")
+    assert apart() == []
+    assert quality()["cross_checks"] == 0
+
+
+def test_where_one_list_names_no_region_the_lowest_of_both_are_compared() -> None:
+    scrape([offer(usd="16", region="oslo"), offer(usd="24", region="tokyo", country="JP")])
+    scrape([through("20", region=None, country=None)], lister="broker")
+    assert apart() == [("h100x8", "2", 25.0)]
+    assert quality()["price_discrepancies"][0]["compared"] == "lowest of both"
+
+
+def test_a_direct_list_without_regions_is_held_against_the_lowest_of_them() -> None:
+    scrape([offer(usd="16", region=None, country=None)])
+    theirs = [through("16", region="oslo"), through("24", region="tokyo", country="JP")]
+    scrape(theirs, lister="broker")
+    assert apart() == []
+    assert quality()["cross_checks"] == 1
+
+
+def test_one_type_is_told_once_with_its_regions_and_the_widest_gap_first() -> None:
+    cities = ["oslo", "bergen", "molde"]
+    own = [offer(usd="16", region=city) for city in cities]
+    scrape([*own, offer("a100x8", "10")])
+    theirs = [
+        through(usd, region=city) for usd, city in zip(("17", "20", "16"), cities, strict=True)
+    ]
+    scrape([*theirs, through("30", "a100x8")], lister="broker")
+    found = quality()["price_discrepancies"]
+    assert [(f["instance_type"], f["regions"], f["region"], f["percent"]) for f in found] == [
+        ("a100x8", 1, "oslo", 200.0),
+        ("h100x8", 2, "bergen", 25.0),
+    ]
+    assert quality()["cross_checks"] == 4
+
+
 def test_under_another_name_the_same_gpus_are_compared_with_the_nearest() -> None:
     scrape(
         [

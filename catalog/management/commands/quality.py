@@ -53,7 +53,8 @@ class Command(BaseCommand):
         say(f"aggregators' prices far from the seller's: {len(apart)} of {numbers['cross_checks']}")
         for found in apart:
             say(f"  {found['provider']}/{found['instance_type']} {found['price_model']} "
-                f"{found['region'] or ''} through {found['via']}: {found['usd_per_gpu_hour']}, "
+                f"({found['compared']}, {found['regions']} regions) "
+                f"through {found['via']}: {found['usd_per_gpu_hour']}, "
                 f"direct {found['direct_usd_per_gpu_hour']} ({found['percent']:+g} %)")  # fmt: skip
         say(f"interconnect facts past their limit of age: {numbers['facts_past_their_limit']}")
         if oldest := numbers["oldest_checks"]:
