@@ -6,6 +6,7 @@ which a worker carries out (`scrapers.errands`). Every decision leaves a line in
 
 import logging
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from django.db import transaction
 from django.db.models import Q
@@ -27,6 +28,9 @@ from catalog.models import (
 )
 
 audit = logging.getLogger("catalog.audit")
+
+
+NEAR = 6  # names that are told to whoever mistyped one
 
 
 class Unruly(ValueError):
@@ -114,12 +118,24 @@ def check_target(kind: AliasKind, provider: str | None, target: str) -> None:
     Raises
     ------
     Unruly
-        Naming those that there are.
+        Naming those that are near.
     """
     names = allowed(kind, provider)
     if target not in names:
-        known = ", ".join(names) or "none that we know: a region is one provider's"
-        raise Unruly(f"{target[:60]!r} is no {kind} of ours; there are {known}.")
+        raise Unruly(f"{target[:60]!r} is no {kind} of ours; {_near(target, list(names))}.")
+
+
+def _near(target: str, names: list[str]) -> str:
+    if not names:
+        return "there are none that we know: a region is one provider's"
+    if len(names) <= NEAR:
+        return f"there are {', '.join(names)}"
+    target = target.lower()
+    near = get_close_matches(target, names, NEAR)
+    if not near:  # "h900": of the families that are near, each name
+        families = get_close_matches(target.split("-")[0], {n.split("-")[0] for n in names}, NEAR)
+        near = [n for f in families for n in names if n.split("-")[0] == f][:NEAR]
+    return f"near it are {', '.join(near)}" if near else f"none of our {len(names)} is near it"
 
 
 @transaction.atomic

@@ -1,9 +1,10 @@
 """What people have asked for in the admin, carried out: each once, with its outcome written down.
 
 An errand stands in Postgres. A worker that dies of one leaves it taken; it is taken again later,
-and carrying it out twice changes nothing.
+and carrying it out twice changes nothing. A fault of ours is an outcome too: it ends the errand.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ from django.db.models.functions import Now
 from catalog.models import Errand, ErrandKind
 from scrapers import runs
 
+log = logging.getLogger(__name__)
 LOST = timedelta(minutes=15)  # longer than a task may run
 
 
@@ -35,7 +37,7 @@ def run() -> list[Errand]:
 def _each() -> Iterator[Errand]:
     for errand in _open().select_related("run__replay_of"):
         if _open().filter(pk=errand.pk).update(taken_at=Now()):  # else another worker has it
-            errand.outcome = _outcome(errand)[:1000]
+            errand.outcome = _outcome(errand).replace("\0", "\ufffd")[:1000]
             errand.done_at = Now()
             errand.save(update_fields=["outcome", "done_at"])
             yield errand
@@ -49,3 +51,7 @@ def _outcome(errand: Errand) -> str:
         return runs.replay(errand.run).told()
     except runs.REFUSALS as problem:
         return str(problem)
+    except Exception as problem:  # whatever it is, the person who asked must read of it
+        log.exception("errand %s of run %s", errand.pk, errand.run_id)
+        said = f"A fault of ours: {type(problem).__name__}: {problem}"
+        return f"{said[:900]}. The log has its trace; the last data stand."

@@ -25,6 +25,7 @@ from catalog.models import (
 from scrapers import errands, leases, reading, runs
 from scrapers.fields import Unreadable
 from scrapers.registry import PROVIDERS
+from scrapers.summary import summary_of
 from tests.scrapers.recorded import recording
 from tests.scrapers.vast_page import bundle
 
@@ -165,13 +166,14 @@ def test_a_region_can_be_taught_too() -> None:
 @pytest.mark.parametrize(
     ("kind", "named"), [(AliasKind.GPU, "h100-sxm5-80gb"), (AliasKind.REGION, "Quebec CA")]
 )
-def test_an_unknown_meaning_is_refused_with_the_known_ones_named(
+def test_an_unknown_meaning_is_refused_with_those_near_it_named(
     kind: AliasKind, named: str
 ) -> None:
     scrape(changed(bundle(MONDAY), geolocation="Quebec, CA"))
-    with pytest.raises(rulings.Unruly, match=r"'h900' is no .* of ours; there are") as problem:
+    with pytest.raises(rulings.Unruly, match=r"'h900' is no .* of ours; ") as problem:
         rulings.teach(kind, "vast", "H900", "h900", "ada")
     assert named in str(problem.value)
+    assert len(str(problem.value)) < 200
 
 
 # --- What a person lets through ---------------------------------------------------------------
@@ -310,3 +312,64 @@ def test_an_errand_that_fails_says_why_and_the_next_is_carried_out(
         assert "it is a page of HTML" in errands.run()[0].outcome
     rulings.ask(run, ErrandKind.REPLAY, "ada")
     assert "unchanged" in errands.run()[0].outcome
+
+
+def test_a_fault_of_ours_ends_an_errand_with_its_sentence_and_the_next_is_carried_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = scrape(bundle(MONDAY)), scrape(bundle(MONDAY + DAY))
+    rulings.ask(first, ErrandKind.REPLAY, "ada")
+    rulings.ask(second, ErrandKind.REPLAY, "ada")
+    carry_out = runs.replay
+
+    def faulty(run: ScrapeRun) -> Any:
+        if run.pk == first.pk:
+            raise KeyError("usd\0")
+        return carry_out(run)
+
+    monkeypatch.setattr(runs, "replay", faulty)
+    broken_one, carried_out = errands.run()
+    assert broken_one.outcome.startswith("A fault of ours: KeyError: ")
+    assert "the last data stand" in broken_one.outcome
+    assert "unchanged" in carried_out.outcome
+    assert f"errand {broken_one.pk} of run {first.pk}" in caplog.text
+    assert "Traceback" in caplog.text
+    assert not errands.waiting()
+    Errand.objects.update(taken_at=MONDAY)  # long ago
+    assert not errands.waiting()
+
+
+# --- What a person is told --------------------------------------------------------------------
+
+
+def test_a_list_that_waits_names_the_command_that_publishes_it() -> None:
+    scrape(bundle(MONDAY, 20))
+    summary = runs.scrape_file("vast", bundle(MONDAY + DAY, 10))
+    assert summary.state == RunState.HELD
+    command = f"manage.py scrape vast --approve {summary.run}"
+    assert summary.told().endswith(f"The last data stand. To publish it: {command}")
+
+
+def test_an_older_file_says_how_to_tell_its_time() -> None:
+    scrape(bundle(MONDAY + DAY))
+    summary = runs.scrape_file("vast", bundle(MONDAY), MONDAY - DAY)
+    assert summary.state == RunState.SUPERSEDED
+    assert "The last data stand." in summary.told()
+    assert "manage.py scrape vast --from FILE --collected-at TIME" in summary.told()
+
+
+def test_refused_rows_are_told_with_their_place_and_reason() -> None:
+    summary = runs.scrape_file("vast", changed(bundle(MONDAY), gpu_name="H900 Ultra"))
+    row = QuarantinedRow.objects.get()
+    assert f"1 quarantined: {row.where}: {row.reason.rstrip('.')}." in summary.told()
+    assert {"refused", "advice"}.isdisjoint(summary.as_dict())
+
+
+def test_a_reason_without_a_full_stop_gets_one() -> None:
+    run = scrape(bundle(MONDAY))
+    run.state, run.reason = RunState.FAILED, "acme.example answers 503, 5 times"
+    told = summary_of(run, 0).told()
+    assert "failed. acme.example answers 503, 5 times. " in told
+    assert told.endswith(f"Once the code reads it: manage.py replay {run.pk}")
+    run.live = True
+    assert summary_of(run, 0).told().endswith("To try again: manage.py scrape vast")

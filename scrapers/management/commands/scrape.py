@@ -53,7 +53,8 @@ class Command(BaseCommand):
         except runs.NotHeld as problem:
             raise CommandError(str(problem)) from None
         except Unreadable as problem:
-            message = f"{options['file']} cannot be read: {problem}"
+            said = str(problem).rstrip(".")
+            message = f"{options['file']} cannot be read: {said}. The last data stand."
             raise CommandError(message, returncode=BAD) from None
         except (runs.Busy, Fenced, ParserDied) as problem:
             raise CommandError(str(problem)) from None
