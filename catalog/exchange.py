@@ -102,7 +102,9 @@ def accept(reading: RateReading, sheet: Sheet, *, believe: bool = False) -> Rate
     reading.day = sheet.day
     reason = "; ".join(_refusal(usd, last[name]) for name, usd in sorted(far.items()))
     if not later:
-        return end(reading, ReadingState.UNCHANGED, f"The newest rates are of {sheet.day}.")
+        newest_day = max(last[currency].day for currency in sheet.usd_per_unit)
+        read = "" if newest_day == sheet.day else f" What was read is of {sheet.day}: no newer."
+        return end(reading, ReadingState.UNCHANGED, f"The newest rates are of {newest_day}.{read}")
     return end(reading, ReadingState.ACCEPTED if taken else ReadingState.REFUSED, reason)
 
 

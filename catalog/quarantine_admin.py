@@ -26,6 +26,39 @@ from catalog.records import Gate
 EXCERPT = 80  # characters of a row that is folded
 
 
+GATES = {
+    Gate.PRICE_BAND: "price outside what such a GPU costs",
+    Gate.PRICE_JUMP: "price far from its last one",
+    Gate.PRICE_ORDER: "prices in the wrong order",
+    Gate.TWO_PRICES: "two prices for one offer",
+    Gate.UNKNOWN_GPU: "GPU that nobody knows",
+    Gate.FIGURES: "figures that cannot be true",
+    Gate.UNREADABLE: "row that cannot be read",
+    Gate.UNFIT: "row that no table takes",
+}
+
+
+class GateFilter(admin.SimpleListFilter):
+    """Why they were refused."""
+
+    title = "gate"
+    parameter_name = "gate"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        """Every gate by its title."""
+        return [(gate.value, title) for gate, title in GATES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:  # noqa: ARG002
+        """Those of one gate."""
+        return queryset.filter(gate=self.value()) if self.value() else queryset
+
+
+@admin.display(description="gate", ordering="gate")
+def gate_title(row: QuarantinedRow | Ruling) -> str:
+    """Why it was refused, in words."""
+    return GATES.get(Gate(row.gate), row.gate) if row.gate else "–"
+
+
 class StateFilter(admin.SimpleListFilter):
     """Open questions, unless something else is asked for."""
 
@@ -56,19 +89,19 @@ class StateFilter(admin.SimpleListFilter):
 class QuarantineAdmin(ReadOnly):
     """Rows that were not published, each with its reason and the row itself."""
 
-    list_display = ("provider", "gate", "reason", "excerpt", "where", "seen", "decided")
+    list_display = ("provider", gate_title, "reason", "excerpt", "where", "seen", "decided")
     list_display_links = ("reason",)
     list_filter = (
         StateFilter,
         ("run__provider", admin.RelatedOnlyFieldListFilter),
-        "gate",
+        GateFilter,
         "run__started_at",
     )
     list_select_related = ("run",)
     list_per_page = 50
     search_fields = ("reason", "where", "row")
     ordering = ("-run__started_at", "id")
-    fields = ("provider", "gate", "reason", "raw", "where", "about", "seen", "decided", "run",
+    fields = ("provider", gate_title, "reason", "raw", "where", "about", "seen", "decided", "run",
               "payload", "teach")  # fmt: skip
     readonly_fields = fields
     actions = ("accept", "reject", "teach_alias")
@@ -221,6 +254,7 @@ class RunAdmin(ReadOnly):
 
     list_display = ("id", "provider", "state", "started_at", "rows_in", "quarantined", "reason")
     list_filter = ("state", "live", "provider", "started_at")
+    ordering = ("-started_at",)
     exclude = ("payloads",)
     actions = ("approve", "refuse", "replay")
 
@@ -297,8 +331,10 @@ class ErrandAdmin(ReadOnly):
 class RulingAdmin(ReadOnly):
     """What people decided; one that is deleted is an open question again."""
 
-    list_display = ("provider", "verdict", "gate", "reason", "decided_by", "decided_at")
-    list_filter = ("verdict", "gate", "provider", "decided_at")
+    list_display = ("provider", "verdict", gate_title, "reason", "decided_by", "decided_at")
+    list_filter = ("verdict", GateFilter, "provider", "decided_at")
+    exclude = ("gate",)
+    readonly_fields = (gate_title,)
     ordering = ("-decided_at",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002

@@ -12,6 +12,7 @@ on loopback can be reached then. `stand_ins_from` reads the same from FABRICSCOU
 import email.utils
 import json
 import random
+import socket
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -386,5 +387,7 @@ def _inflated(raw: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _said(problem: Exception) -> str:
+    if isinstance(problem, socket.gaierror):
+        return "the host's name could not be looked up"
     name = type(problem).__name__
     return f"{name}: {str(problem)[:120]}" if str(problem) else name

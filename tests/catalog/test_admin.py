@@ -3,6 +3,7 @@
 What comes of a decision once a worker has carried it out: tests/scrapers/test_replay.py.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.test import Client
 
 from catalog.ingest import publish
 from catalog.models import Alias, Errand, QuarantinedRow, Ruling, RunState, ScrapeRun
+from catalog.quarantine_admin import GATES
 from catalog.records import Gate, Normalised, Rejected
 from tests.catalog.conftest import MONDAY, begin, offer, scrape
 
@@ -155,11 +157,12 @@ def test_teaching_leads_to_a_form_that_is_filled_in(ada: Client) -> None:
     assert Errand.objects.get().run_id == row.run_id
 
 
-def test_an_unknown_meaning_is_refused_with_the_allowed_ones_named(ada: Client) -> None:
+def test_an_unknown_meaning_is_refused_with_those_near_it_named(ada: Client) -> None:
     refused(unknown())
     wrong = {"kind": "gpu", "provider": "acme", "words": "H900", "target": "h900"}
     page = ada.post(f"{ALIASES}add/", wrong).content.decode()
-    assert "is no gpu of ours; there are" in page
+    assert "is no gpu of ours; near it are" in page
+    assert "mi300x" not in page.split("near it are")[1].split("</")[0]
     assert "h100-sxm5-80gb" in page
     place = {"kind": "region", "provider": "acme", "words": "Christiania", "target": "paris"}
     assert "there are oslo." in ada.post(f"{ALIASES}add/", place).content.decode()
@@ -171,6 +174,22 @@ def test_a_meaning_can_be_corrected(ada: Client) -> None:
     ada.post(f"{ALIASES}{alias.pk}/change/", {"target": "h200-sxm5-141gb"})
     alias.refresh_from_db()
     assert (Alias.objects.count(), alias.target, alias.taught_by) == (1, "h200-sxm5-141gb", "ada")
+
+
+def test_a_gate_has_its_title_in_rows_filters_and_rulings(ada: Client) -> None:
+    (row,) = refused(unknown())
+    act(ada, QUARANTINE, "reject", row)
+    for address in (f"{QUARANTINE}?state=all", "/admin/catalog/ruling/"):
+        page = ada.get(address).content.decode()
+        assert re.search(r"field-gate_title[^>]*>\s*GPU that nobody knows", page), address
+        assert ">unknown_gpu<" not in page
+    assert set(GATES) == set(Gate)
+
+
+def test_the_newest_run_comes_first(ada: Client) -> None:
+    old, new = scrape([offer()]), scrape([offer()], days=1)
+    page = ada.get(RUNS).content.decode()
+    assert page.index(str(new.pk)) < page.index(str(old.pk))
 
 
 # --- Lists ------------------------------------------------------------------------------------

@@ -408,3 +408,13 @@ def test_a_long_answer_is_bounded_all_the_same():
 def test_a_line_without_end_is_refused():
     with pytest.raises(TooLarge, match="a line"):
         list(lines_of([b"x" * 2**16, b"x"]))
+
+
+def test_a_name_that_nobody_knows_is_told_in_a_sentence(monkeypatch):
+    def unknown(*_args, **_named):
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(FetchFailed) as problem, Http(pace=0.0, sleep=lambda _s: None) as http:
+        http.get("https://prices.example/")
+    assert str(problem.value) == ("prices.example: the host's name could not be looked up, 5 times")

@@ -108,6 +108,15 @@ def test_the_same_day_again_changes_nothing(take: Take) -> None:
     assert newest("GBP") == (DAY, Decimal("1.5"))
 
 
+def test_an_older_file_is_told_beside_the_day_of_our_own(take: Take) -> None:
+    take()
+    reading = take(("2026-11-27", "2026-10-08"))
+    assert reading.state == "unchanged"
+    assert reading.reason == (
+        "The newest rates are of 2026-11-27. What was read is of 2026-10-08: no newer."
+    )
+
+
 def test_an_earlier_day_changes_nothing(take: Take) -> None:
     assert take(("2026-11-27", "2026-10-08")).state == "accepted"  # of the krona it is the first
     assert newest("EUR") == (BEFORE, Decimal("1.12"))
