@@ -42,6 +42,8 @@ def _within(place: str, region: str) -> bool:
 def by_region(facts: Iterable[Fact], regions: Collection[str]) -> dict[str, dict[str, Value]]:
     """By region, the columns of which it is said there what they are, or that differ for it."""
     facts = tuple(facts)
+    if not any(fact.scope for fact in facts):
+        return {}
     whole = spec(facts).columns()
     found = {}
     for region, said in _said(facts, regions):

@@ -320,6 +320,19 @@ def test_weaker_claims_and_what_is_said_of_a_part_are_listed(web: Client) -> Non
     assert "only for: us-east (wdc06, wdc07)" in joined
 
 
+def test_a_provider_that_names_the_regions_of_its_fabric_has_it_nowhere_else(web: Client) -> None:
+    """IBM's table of regions has a column for its cluster network: two say yes, seven no."""
+    asked = "/api/v1/offers/?provider=ibm&q=h100&rows=region&price_model=on_demand"
+    there = {row["region"]: row for row in web.get(asked).json()["results"]}
+    joined = {region for region, row in there.items() if row["fabric"] == "roce"}
+    assert joined == {"us-east", "eu-de"}
+    assert {row["multi_node"] for region, row in there.items() if region not in joined} == {"no"}
+    assert len(there) == 9
+    fabrics = web.get("/api/v1/fabrics/?provider=ibm&gpu=h100-sxm5-80gb").json()["results"]
+    assert {row["region"] for row in fabrics} == joined
+    assert web.get("/api/v1/fabrics/?provider=ibm&country=GB").json()["results"] == []
+
+
 def test_every_instance_type_of_the_catalog_has_its_page(web: Client) -> None:
     for provider, name in InstanceType.objects.values_list("provider", "name"):
         address = f"/instances/{provider}/{name}/"
