@@ -27,7 +27,7 @@ from bench.fabrics import constants_of, fitted, rows_by_span
 from scoring import curves
 from scoring.collectives import forget_times
 from scoring.constants import FABRICS, LINKS, SOFTWARE, FabricConstants, LinkConstants
-from scoring.estimate import best_rate, rank, smallest_rate
+from scoring.estimate import fastest_way, rank, smallest_rate
 from scoring.fields import FieldError
 from scoring.hardware import Cluster, cluster, clusters
 from scoring.layout import candidates
@@ -118,7 +118,7 @@ def forget() -> None:
         first_fit,
         by_lower_bound,
         fastest,
-        best_rate,
+        fastest_way,
         smallest_rate,
     ):
         cached.cache_clear()
