@@ -138,17 +138,25 @@ def _meant(words: str, shown: str) -> tuple[list[Sku], int | None]:
     if chip is None:
         raise UnknownGpu(f"unknown GPU name {shown[:60]!r}")
     skus = [sku for sku in _by_slug().values() if sku.chip == chip]
-    memory = None
+    memories: list[int] = []
     for token, following in zip(rest, [*rest, ""][1:], strict=True):
         if token in FORMS:
             skus = [sku for sku in skus if _has_form(sku, FORMS[token])]
         elif found := _memory(token, following):
-            memory = found
+            memories.append(found)
         elif token not in SILENT and token not in ("gb", "gib", "g"):
             raise UnknownGpu(f"unknown GPU name {shown[:60]!r}: {token!r} is not understood")
     if not skus:
         raise UnknownGpu(f"unknown GPU name {shown[:60]!r}: no {chip.upper()} of that form")
-    return skus, memory
+    return skus, _one_of(memories, skus)
+
+
+def _one_of(memories: list[int], skus: list[Sku]) -> int | None:
+    """The one that such a SKU has ("480GB 96GB" of a GH200); None of "40GB/80GB". [GB]"""
+    fitting = {gb for gb in memories if _of_memory(skus, Decimal(gb))}
+    if len(fitting) > 1:
+        return None
+    return next(iter(fitting), memories[-1] if memories else None)
 
 
 def _chip(tokens: list[str]) -> tuple[str | None, list[str]]:

@@ -55,6 +55,7 @@ def test_chip_form_and_memory_name_one(text, gpu):
         ("8x H100 80GB", ["h100-pcie-80gb", "h100-sxm5-80gb"], 80),
         ("8x H200", ["h200-nvl-141gb", "h200-sxm5-141gb"], 141),
         ("A100 40GB/80GB PCIe", ["a100-pcie-40gb", "a100-pcie-80gb"], None),
+        ('"gpu_name": "A100 PCIe 40GB/80GB"', ["a100-pcie-40gb", "a100-pcie-80gb"], None),
         ("A100 PCIe 40 or 80 GB", ["a100-pcie-40gb", "a100-pcie-80gb"], None),
         ("4x H100 or H200 SXM", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
         ("H100/H200 SXM cluster", ["h100-sxm5-80gb", "h200-sxm5-141gb"], None),
