@@ -49,12 +49,12 @@ Symbols: T tokens of a micro-batch, h hidden, f inner width, a heads, L layers, 
 ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 """
 
-# `estimate` and `search` are modules here; their functions are imported from scoring.estimate.
+# `estimate` and `search` are functions here; `from scoring.estimate import ...` finds the modules.
 from scoring.accuracy import error_ranges, measured_error, measured_errors
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
-from scoring.collectives import expected_bus
+from scoring.collectives import collective_time, expected_bus, group
 from scoring.constants import GOODPUT, MODEL_VERSION, Reliability
-from scoring.estimate import best, rank, whole_nodes
+from scoring.estimate import best, estimate, rank, search, whole_nodes
 from scoring.fields import FieldError
 from scoring.goodput import Goodput, goodput, reliability
 from scoring.gpus import Gpu, gpu
@@ -63,6 +63,7 @@ from scoring.layout import Layout
 from scoring.serving import Served, pareto, serve
 from scoring.sizing import Size, fewest_gpus, replica_gpus
 from scoring.transformers import Transformer
+from scoring.validation import validate
 from scoring.what_if import SCENARIOS, Changed, changed, scenarios, supposing
 from scoring.workload import Job, job, job_fields, jobs
 
@@ -88,11 +89,14 @@ __all__ = [
     "cluster",
     "cluster_fields",
     "clusters",
+    "collective_time",
     "error_ranges",
+    "estimate",
     "expected_bus",
     "fewest_gpus",
     "goodput",
     "gpu",
+    "group",
     "job",
     "job_fields",
     "jobs",
@@ -103,10 +107,12 @@ __all__ = [
     "reliability",
     "replica_gpus",
     "scenarios",
+    "search",
     "serve",
     "supposing",
     "unknown_facts",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",
+    "validate",
     "whole_nodes",
 ]

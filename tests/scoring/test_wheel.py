@@ -1,6 +1,7 @@
 """`pip wheel .`: a typed library that brings numpy only, and answers outside the checkout."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ def installed(tmp_path_factory):
     shutil.copytree(
         CHECKOUT / "scoring", source / "scoring", ignore=shutil.ignore_patterns("__pycache__")
     )
-    shutil.copy(CHECKOUT / "pyproject.toml", source)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(CHECKOUT / name, source)
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     subprocess.run(
         [*pip, "--no-index", "--wheel-dir", str(room), str(source)], check=True, timeout=120
@@ -72,3 +74,30 @@ def test_it_holds_every_module_and_data_file_and_says_that_it_is_typed(installed
     ours = {p.name for p in (CHECKOUT / "scoring").iterdir() if p.is_file()}
     assert {p.name for p in (packages / "scoring").iterdir() if p.is_file()} == ours
     assert "py.typed" in ours
+
+
+def test_it_tells_a_reader_what_it_is(installed):
+    (metadata,) = installed.parents[1].glob("lib/python*/site-packages/fabricscout_scoring-*")
+    text = (metadata / "METADATA").read_text(encoding="utf-8")
+    assert "Summary: " in text
+    assert "# FabricScout" in text
+    assert "Typing :: Typed" in text
+
+
+def test_the_example_of_the_readme_runs_on_the_wheel_alone(installed):
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    (example,) = (
+        b for b in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "from scoring" in b
+    )
+    fast, slow, collective = run(installed, "-c", example).splitlines()
+    assert float(fast.split()[0]) < float(slow.split()[0])
+    assert collective.endswith("ms for 1 GB over 64")
+
+
+def test_the_questions_are_functions_of_the_package(installed):
+    asked = (
+        "import scoring; c, j = scoring.cluster('dgx-h100-ndr'), scoring.job('llama3-8b-pretrain');"
+        "print(scoring.estimate(c, j, 8).fits, len(scoring.search(c, j, 8, 3)));"
+        "print(callable(scoring.validate))"
+    )
+    assert run(installed, "-c", asked).split() == ["True", "3", "True"]
