@@ -311,7 +311,8 @@ def _too_much(reading: Reading, total: Decimal, port: int | None, in_bytes: bool
     if total <= node * each:
         return ""
     whose = f"{node:f} x" if count else f"a node of even {LARGEST_NODE} GPUs has"
-    refused = f"a GPU has at most {each} Gb/s of fabric, and {whose} {each} is less than {total:f}"
+    has = f"such a GPU has at most {each} Gb/s of fabric"
+    refused = f"{has}, and {whose} {each} is less than {total:f}"
     likely = in_bytes and total / 8 <= node * each
     return f"{refused}; likely {total / 8:f} Gb/s is meant" if likely else refused
 
