@@ -53,10 +53,13 @@ class GateFilter(admin.SimpleListFilter):
         return queryset.filter(gate=self.value()) if self.value() else queryset
 
 
-@admin.display(description="gate", ordering="gate")
-def gate_title(row: QuarantinedRow | Ruling) -> str:
-    """Why it was refused, in words."""
-    return GATES.get(Gate(row.gate), row.gate) if row.gate else "–"
+class OfAGate(ReadOnly):
+    """Rows that a gate refused."""
+
+    @admin.display(description="gate", ordering="gate")
+    def gate_title(self, row: QuarantinedRow | Ruling) -> str:
+        """Why it was refused, in words."""
+        return GATES[Gate(row.gate)] if row.gate else "–"
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -86,10 +89,10 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(~Exists(again), verdict=self.value())  # once, however often it came
 
 
-class QuarantineAdmin(ReadOnly):
+class QuarantineAdmin(OfAGate):
     """Rows that were not published, each with its reason and the row itself."""
 
-    list_display = ("provider", gate_title, "reason", "excerpt", "where", "seen", "decided")
+    list_display = ("provider", "gate_title", "reason", "excerpt", "where", "seen", "decided")
     list_display_links = ("reason",)
     list_filter = (
         StateFilter,
@@ -101,7 +104,7 @@ class QuarantineAdmin(ReadOnly):
     list_per_page = 50
     search_fields = ("reason", "where", "row")
     ordering = ("-run__started_at", "id")
-    fields = ("provider", gate_title, "reason", "raw", "where", "about", "seen", "decided", "run",
+    fields = ("provider", "gate_title", "reason", "raw", "where", "about", "seen", "decided", "run",
               "payload", "teach")  # fmt: skip
     readonly_fields = fields
     actions = ("accept", "reject", "teach_alias")
@@ -328,13 +331,13 @@ class ErrandAdmin(ReadOnly):
     ordering = ("-asked_at",)
 
 
-class RulingAdmin(ReadOnly):
+class RulingAdmin(OfAGate):
     """What people decided; one that is deleted is an open question again."""
 
-    list_display = ("provider", "verdict", gate_title, "reason", "decided_by", "decided_at")
+    list_display = ("provider", "verdict", "gate_title", "reason", "decided_by", "decided_at")
     list_filter = ("verdict", GateFilter, "provider", "decided_at")
     exclude = ("gate",)
-    readonly_fields = (gate_title,)
+    readonly_fields = ("gate_title",)
     ordering = ("-decided_at",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002

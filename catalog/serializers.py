@@ -1,8 +1,14 @@
 """The JSON of the small lists: what is known, under the names of DESIGN 3."""
 
+from decimal import Decimal
+from typing import ClassVar
+
+from django.db import models
 from rest_framework import serializers
 
-from catalog.models import Fact, Gpu, InstanceType, Price, Provider
+from catalog.ledger import plain
+from catalog.models import Fact, Gpu, InstanceType, Price
+from catalog.sources import Origin, Source
 
 
 class InstanceTypeSerializer(serializers.ModelSerializer[InstanceType]):
@@ -25,12 +31,37 @@ class GpuSerializer(serializers.ModelSerializer[Gpu]):
         fields = "__all__"
 
 
-class ProviderSerializer(serializers.ModelSerializer[Provider]):
-    """A provider; `fetched_live_at` null says that its listing was never fetched live."""
+class ProviderSerializer(serializers.Serializer[Source]):
+    """A provider, how it is read and how that goes, in the words of the providers page.
 
-    class Meta:
-        model = Provider
-        exclude = ("credentials", "published_run")
+    `fetched_live_at` null says that its listing was never fetched live.
+    """
+
+    slug = serializers.CharField(source="provider.slug")
+    title = serializers.CharField(source="provider.title")
+    homepage = serializers.CharField(source="provider.homepage")
+    country = serializers.CharField(source="provider.country", allow_null=True)
+    also_known_as = serializers.ListField(
+        source="provider.also_known_as", child=serializers.CharField()
+    )
+    source = serializers.CharField(source="provider.source")  # type: ignore[assignment]  # a name
+    has_scraper = serializers.BooleanField(source="provider.has_scraper")
+    how = serializers.CharField(source="provider.how", help_text="It is read, if worth a word")
+    fetched_live_at = serializers.DateTimeField(source="provider.fetched_live_at", allow_null=True)
+    state = serializers.CharField(source="state.words")
+    good = serializers.BooleanField(source="state.good")
+    reason = serializers.CharField(source="state.why", help_text="Why not; empty where it is")
+    missing_keys = serializers.ListField(
+        source="state.missing", child=serializers.CharField(), help_text="Environment variables"
+    )
+    data_from = serializers.ChoiceField(source="origin", choices=[o.value for o in Origin])
+    data_collected_at = serializers.DateTimeField(source="newest", allow_null=True)
+    data_age_hours = serializers.FloatField(source="age_hours", allow_null=True)
+    interval_hours = serializers.FloatField(allow_null=True, help_text="null: not scraped")
+    offers = serializers.IntegerField()
+    types = serializers.IntegerField()
+    quarantined = serializers.IntegerField()
+    disputes = serializers.IntegerField()
 
 
 class FactSerializer(serializers.ModelSerializer[Fact]):
@@ -43,9 +74,21 @@ class FactSerializer(serializers.ModelSerializer[Fact]):
         exclude = ("statement", "run")
 
 
+class Amount(serializers.DecimalField):
+    """Money as people write it: no trailing zeros."""
+
+    def to_representation(self, value: Decimal) -> str:
+        """The text of a decimal."""
+        return plain(value)
+
+
 class PriceSerializer(serializers.ModelSerializer[Price]):
     """What an offer cost from `valid_from` until `valid_to`."""
 
+    serializer_field_mapping: ClassVar = {
+        **serializers.ModelSerializer.serializer_field_mapping,
+        models.DecimalField: Amount,
+    }
     provider = serializers.CharField(source="offer.instance_type.provider_id")
     instance_type = serializers.CharField(source="offer.instance_type.name")
     region = serializers.CharField(source="offer.region", allow_null=True)

@@ -4,12 +4,13 @@ Every list is narrowed, sorted, paged and written the same way; a door says only
 and which parameters narrow them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.db.models import Model, QuerySet
 from django.http import HttpResponse
+from django.utils import translation
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
@@ -40,6 +41,7 @@ from catalog.serializers import (
     PriceSerializer,
     ProviderSerializer,
 )
+from catalog.sources import Source, sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class SmallList(APIView):
         reading.finish(())
         identity = f"{self.door} {reading.asked(but=FORM)}"
         page = step(rows, sort, Cursor.read(cursor, identity), size)
-        whole = self.serializer(page.rows, many=True).data
+        whole = self.serializer(self._written(page.rows), many=True).data
         results = [{key: row[key] for key in shown} for row in whole]
         if form == Format.CSV:
             return replies.table(self.door, shown, results)
@@ -92,6 +94,10 @@ class SmallList(APIView):
             "results": results,
         }
         return replies.json(said | ({"count": rows.count()} if counted else {}))
+
+    def _written(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """What the serializer writes of these rows."""
+        return rows
 
     def _narrowed(self, reading: Reading) -> QuerySet[Model]:
         rows = self.queryset.all()
@@ -174,13 +180,22 @@ class Gpus(SmallList):
 
 @documented
 class Providers(SmallList):
-    """`GET providers/`: who rents, and when its listing was last fetched."""
+    """`GET providers/`: who rents, how its list is read, and how that goes."""
 
     door = "providers"
     queryset: ClassVar = Provider.objects.all()
     serializer: ClassVar = ProviderSerializer
     narrows: ClassVar = {"country": Narrow("country", country, "Its seat, two letters")}
     sorts: ClassVar = {each: each for each in ("slug", "title", "country", "fetched_live_at")}
+
+    def get(self, request: Request) -> HttpResponse:
+        """Always made anew: a fetch that fails changes a state, and no version of the catalog."""
+        return self._reply(request)
+
+    def _written(self, rows: Sequence[Provider]) -> Sequence[Source]:
+        with translation.override("en"):
+            found = {source.provider.pk: source for source in sources()}
+        return [found[row.pk] for row in rows]
 
 
 @documented

@@ -40,6 +40,7 @@ class State:
     words: str
     good: bool = False
     why: str = ""  # as the run says it, in English
+    missing: tuple[str, ...] = ()  # the environment variables of its keys, where one is not set
 
 
 class Origin(StrEnum):
@@ -69,6 +70,20 @@ class Source:
     due: datetime | None
     via: int  # offers of its own list that another provider runs
     cross_checks: int  # those of them that check a seller which is read directly
+
+    @property
+    def age_hours(self) -> float | None:
+        """Of its newest price."""
+        return _hours(timezone.now() - self.newest) if self.newest else None
+
+    @property
+    def interval_hours(self) -> float | None:
+        """Between two fetches; None of a seller that nobody scrapes."""
+        return _hours(self.provider.interval) if self.provider.has_scraper else None
+
+
+def _hours(span: timedelta) -> float:
+    return round(span / timedelta(hours=1), 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +210,8 @@ def _state(
         names = {"names": ", ".join(provider.credentials)}
         words = gettext("skipped: %(names)s is not set") % names
         known = origin in (Origin.FILE, Origin.AGGREGATOR)
-        return State(f"{_known_by(provider, through, origin)}; {words}" if known else words)
+        words = f"{_known_by(provider, through, origin)}; {words}" if known else words
+        return State(words, missing=tuple(provider.credentials))
     if runs.failed and lease and lease.failures:
         day = {"day": runs.failed.started_at.date().isoformat()}
         return State(gettext("failing, last try %(day)s") % day, why=runs.failed.reason)
@@ -204,7 +220,8 @@ def _state(
     if provider.fetched_live_at is None:
         needs = gettext("needs %(names)s") % {"names": ", ".join(provider.credentials)}
         words = _known_by(provider, through, origin)
-        return State(f"{words}: {needs}" if provider.credentials else words)
+        words = f"{words}: {needs}" if provider.credentials else words
+        return State(words, missing=tuple(provider.credentials))
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
         return State(gettext("stale"), why=runs.tried.reason if runs.tried else "")
     return _state_of_parts(parts) if parts else State(gettext("fresh"), good=True)

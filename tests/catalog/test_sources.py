@@ -1,6 +1,7 @@
 """Each provider's state on its page: how it is read, when it was, and what is wrong."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,7 +12,7 @@ from catalog.records import PriceModel
 from catalog.sources import Origin, Source, not_live, sources
 from scrapers import leases
 from scrapers.registry import PROVIDERS
-from tests.catalog.conftest import begin, facts, offer, scrape
+from tests.catalog.conftest import MONDAY, begin, facts, offer, scrape
 
 pytestmark = pytest.mark.django_db
 
@@ -194,3 +195,51 @@ def test_a_file_stands_where_the_key_for_a_fetch_is_missing() -> None:
 def test_a_list_that_is_not_read_by_an_api_says_how(client: Client) -> None:
     leases.register(PROVIDERS.values())
     assert "its API takes its SDK and an account" in client.get("/providers/").content.decode()
+
+
+# --- The same in the API ----------------------------------------------------------------------
+
+
+def api(client: Client, slug: str) -> dict[str, Any]:
+    rows = client.get("/api/v1/providers/").json()["results"]
+    return next(row for row in rows if row["slug"] == slug)
+
+
+def test_the_api_says_what_the_page_says_in_the_same_words(client: Client) -> None:
+    scrape([offer(), offer("spare", None)])
+    known("desk")
+    run = begin()
+    ScrapeRun.objects.filter(pk=run.pk).update(
+        state=RunState.FAILED, reason="it answers 503", finished_at=run.started_at
+    )
+    Lease.objects.update(failures=1)
+    hours = timedelta(hours=12)
+    Provider.objects.filter(slug="acme").update(has_scraper=True, interval=hours)
+    page, said = client.get("/providers/").content.decode(), api(client, "acme")
+    assert said["state"] in page
+    assert said["state"].startswith("failing, last try ")
+    assert (said["reason"], said["good"], said["missing_keys"]) == ("it answers 503", False, [])
+    assert (said["offers"], said["types"], said["interval_hours"]) == (2, 2, 12.0)
+    assert (said["data_from"], said["data_collected_at"][:10]) == ("live", "2026-11-23")
+    since = (timezone.now() - MONDAY) / timedelta(hours=1)
+    assert said["data_age_hours"] == pytest.approx(since, abs=0.1)
+    assert api(client, "desk")["interval_hours"] is None
+    assert api(client, "desk")["data_age_hours"] is None
+
+
+def test_the_api_names_missing_keys_and_is_never_older_than_the_last_run(client: Client) -> None:
+    known("acme", has_scraper=True, credentials=["ACME_KEY"])
+    assert api(client, "acme")["missing_keys"] == ["ACME_KEY"]
+    scrape([offer()])
+    assert api(client, "acme")["missing_keys"] == []
+    Lease.objects.update(failures=1)
+    run = begin()
+    ScrapeRun.objects.filter(pk=run.pk).update(state=RunState.FAILED, finished_at=run.started_at)
+    japanese = client.get("/api/v1/providers/", headers={"Accept-Language": "ja"}).json()["results"]
+    assert japanese[0]["state"].startswith("failing")
+
+
+def test_prices_are_written_without_trailing_zeros(client: Client) -> None:
+    scrape([offer(usd="1.990")])
+    (price,) = client.get("/api/v1/prices/").json()["results"]
+    assert (price["native_amount"], price["usd_per_hour"]) == ("1.99", "1.99")
