@@ -258,28 +258,37 @@ FALLEN_BEHIND = LIMITS[PriceModel.ON_DEMAND].stale
 
 
 def _mark_cross_checks(cursor: CursorWrapper) -> None:
-    """An aggregator fills in sellers that are not read directly; of those that are, it checks.
+    """An aggregator fills in what the seller's own list does not have; of what it has, it checks.
 
-    By price model, since a direct list may leave out the spot prices that an aggregator has.
+    By price model and by what is sold: the type of the same name, or the same GPUs under another.
+    What the seller's own list has let go of stays out, as long as that list is read.
     """
     _run(cursor, _CROSS_CHECKS, behind=str(FALLEN_BEHIND))
 
 
 _CROSS_CHECKS = """
 with through as materialized (
-    select o.id, o.price_model, o.collected_at, o.cross_check, t.provider_id
+    select o.id, o.price_model, o.collected_at, o.cross_check, t.provider_id,
+        t.id as type, t.gpu, t.gpu_count
     from catalog_offer o join catalog_instancetype t on t.id = o.instance_type_id
     where o.via is not null and o.ended_at is null
       and t.provider_id in (select provider from incoming)
 ), direct as materialized (
-    select t.provider_id, o.price_model, max(o.collected_at) as seen
+    select t.provider_id, o.price_model, t.id as type, t.gpu, t.gpu_count,
+        max(max(o.collected_at) filter (where o.ended_at is null))
+          over (partition by t.provider_id, o.price_model) as seen
     from catalog_offer o join catalog_instancetype t on t.id = o.instance_type_id
-    where o.via is null and o.run_id is not null and o.ended_at is null
+    where o.via is null and o.run_id is not null
       and o.native_amount is not null and t.provider_id in (select provider_id from through)
-    group by 1, 2
+    group by t.provider_id, o.price_model, t.id
 ), checked as materialized (
-    select h.id, coalesce(d.seen > h.collected_at - %(behind)s::interval, false) as checks
-    from through h left join direct d using (provider_id, price_model)
+    select h.id, exists (
+        select from direct d
+        where d.provider_id = h.provider_id and d.price_model = h.price_model
+          and (d.type = h.type or d.gpu = h.gpu and d.gpu_count = h.gpu_count)
+          and d.seen > h.collected_at - %(behind)s::interval
+      ) as checks
+    from through h
 )
 update catalog_offer o set cross_check = c.checks from checked c
 where o.id = c.id and o.cross_check <> c.checks

@@ -59,6 +59,30 @@ def test_a_way_of_selling_that_the_direct_list_lacks_is_filled_in() -> None:
     assert listed() == [("h100x8", None, "22"), ("h100x8", "broker", "9")]
 
 
+def test_a_type_that_the_direct_list_lacks_is_filled_in() -> None:
+    pair = facts("acme/h100x2", gpu_count=2)
+    scrape([offer(usd="22")])
+    scrape([through("20"), through("5", "h100x2", facts=pair)], lister="broker")
+    assert listed() == [("h100x2", "broker", "5"), ("h100x8", None, "22")]
+    scrape([offer(usd="22"), offer("h100x2", "6", facts=pair)], days=1)
+    assert listed() == [("h100x2", None, "6"), ("h100x8", None, "22")]
+
+
+def test_the_same_gpus_under_another_name_are_not_listed_twice() -> None:
+    scrape([offer(usd="22")])
+    scrape([through("20", "their-name")], lister="broker")
+    assert listed() == [("h100x8", None, "22")]
+
+
+def test_what_a_direct_list_has_let_go_of_is_not_brought_back() -> None:
+    pair = facts("acme/h100x2", gpu_count=2)
+    own = [offer(f"own-{n}", "22") for n in range(4)]
+    scrape([*own, offer("h100x2", "6", facts=pair)])
+    scrape(own, days=1)
+    scrape([through("5", "h100x2", facts=pair)], lister="broker", days=1)
+    assert {name for name, _, _ in listed()} == {f"own-{n}" for n in range(4)}
+
+
 def test_a_seller_that_ends_its_own_list_is_listed_through_the_aggregator_again() -> None:
     own = [offer(f"own-{n}", "22") for n in range(4)]
     scrape([*own, offer("spot", "9", price_model=PriceModel.SPOT)])
