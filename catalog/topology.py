@@ -40,6 +40,7 @@ class Links:
     fabric_name: str
     nics: int | None
     rates: Sequence[float]  # [Gb/s] of one NIC: two or more where disputed
+    fabric_gbits_per_s: float | None  # of the instance
     largest: int | None
     nvlink_generation: int | None
 
@@ -66,6 +67,7 @@ class Links:
             else f"{name} {generation}".strip(),
             nics=nics,
             rates=rates,
+            fabric_gbits_per_s=kind["fabric_gbits_per_s"],
             largest=kind["max_gpus_on_one_fabric"],
             nvlink_generation=kind["nvlink_generation"],
         )
@@ -279,6 +281,8 @@ def _fabric(drawing: Drawing, links: Links, shift: float) -> None:
     said = links.fabric_name
     if known and links.nics and links.rates:
         said += f" · {links.nics} × {' ≠ '.join(map(number, links.rates))} Gb/s"
+    elif known and links.fabric_gbits_per_s:
+        said += f" · {number(links.fabric_gbits_per_s)} Gb/s"
     elif known:
         said += f" · {gettext('rate unknown')}"
     drawing.box(8.5, top, 343, 24, "fo" if known else "fn se dash", 3)

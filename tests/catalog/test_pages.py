@@ -320,6 +320,17 @@ def test_weaker_claims_and_what_is_said_of_a_part_are_listed(web: Client) -> Non
     assert "only for: us-east (wdc06, wdc07)" in joined
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("Standard_ND96isr_H100_v5", "InfiniBand NDR · 8 × 400 Gb/s"),
+        ("Standard_NC96ads_A100_v4", "Ethernet · 80 Gb/s"),  # one rate, and nobody counts NICs
+    ],
+)
+def test_the_drawing_says_what_is_known_of_the_fabric(web: Client, name: str, drawn: str) -> None:
+    assert drawn in text_of(page(web, f"/instances/azure/{name}/"))
+
+
 def test_a_provider_that_names_the_regions_of_its_fabric_has_it_nowhere_else(web: Client) -> None:
     """IBM's table of regions has a column for its cluster network: two say yes, seven no."""
     asked = "/api/v1/offers/?provider=ibm&q=h100&rows=region&price_model=on_demand"
