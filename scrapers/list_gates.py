@@ -103,6 +103,7 @@ def _warned(offer: OfferRecord, on_demand: Decimal | None) -> OfferRecord:
 # --- More GPUs for less -----------------------------------------------------------------------
 
 ODD = "more of the same GPU cost less here, in {}"
+CHEAP = "fewer of the same GPU cost more here, in {}: one of the two prices may be wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ def more_for_less(
         wrong = _wrong(low, high, usual) if _proof(low, high) else None
         if wrong is None or price_key(wrong.offer) in accepted:
             odd[high.offer.identity] = ODD.format(low.offer.instance_type)
+            odd[low.offer.identity] = CHEAP.format(high.offer.instance_type)
         else:
             reason = _sentence(low, high)
             held[wrong.offer.identity] = doubted(
