@@ -23,7 +23,7 @@ from scoring.hardware import Cluster, cluster_fields, clusters
 from scoring.layout import Layout
 from scoring.refusals import unjoined
 from scoring.serving import Served, pareto
-from scoring.units import GIGA
+from scoring.units import GIGA, MOST_BYTES
 from scoring.validation import validate
 from scoring.workload import Job, job_fields, jobs
 
@@ -252,7 +252,8 @@ def _collective(options: argparse.Namespace) -> int:
     kind = Fields({"kind": options.kind}).text("kind", KINDS) or ""
     cluster = _read_cluster(options)
     ranks = _whole(options.ranks, "ranks", 1_000_000)
-    size = Fields({"bytes": _required(options.bytes, "bytes")}).number("bytes", 0, 1e18) or 0.0
+    size = Fields({"bytes": _required(options.bytes, "bytes")}).number("bytes", 0, MOST_BYTES)
+    size = size or 0.0
     apart = unjoined(cluster, ranks)
     if apart:
         raise FieldError("ranks", f"{apart}.")

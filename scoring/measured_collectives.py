@@ -17,7 +17,7 @@ from scoring.constants import NETWORK
 from scoring.curves import correction
 from scoring.hardware import Cluster
 from scoring.machines import CannotPredict, Prediction, leading, machine, number, pairs_of
-from scoring.units import BITS_PER_BYTE, GIGA, MEGA, MICRO, MILLI
+from scoring.units import BITS_PER_BYTE, GIGA, MEGA, MICRO, MILLI, MOST_BYTES
 
 # "all-reduce", "AllReduce" and "allreduce" are all_reduce: letters alone tell.
 NAMES = {kind.replace("_", ""): kind for kind in KINDS}
@@ -152,8 +152,8 @@ def question(row: Mapping[str, str]) -> Question:
         raise CannotPredict("message size or GPU count not stated")
     if count == 1:
         raise CannotPredict("a collective of one GPU")
-    if size < 1.0:
-        raise CannotPredict("a message of less than one byte")
+    if not 1.0 <= size <= MOST_BYTES:
+        raise CannotPredict(f"a message of less than one byte or more than {MOST_BYTES:g}")
     ring = re.search(FORCED_RING, f"{full} {extra}", re.IGNORECASE)
     framework = row.get("framework", "")
     timed = "launched" if "eager" in framework else "device"

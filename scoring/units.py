@@ -19,6 +19,7 @@ KILO, MEGA, GIGA, TERA = 1e3, 1e6, 1e9, 1e12
 GIB = float(2**30)
 MILLI, MICRO = 1e-3, 1e-6
 BITS_PER_BYTE = 8.0
+MOST_BYTES = 1e18  # of one message: more than any cluster holds
 SECONDS_PER_HOUR = 3600.0
 
 # Written unit → how many SI units it is. Bandwidths are one way everywhere.

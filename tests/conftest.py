@@ -1,6 +1,12 @@
 """What every test stands on: the settings of production, but for where style sheets lie."""
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a red run means a change; others are looked for with
+# `make test ARGS=--hypothesis-profile=default`.
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:

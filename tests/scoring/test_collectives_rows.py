@@ -127,6 +127,7 @@ def test_a_size_is_read_however_it_is_written(extra):
     [
         ({"extra": "bytes=0"}, "less than one byte"),
         ({"extra": "bytes=0.5"}, "less than one byte"),
+        ({"extra": "bytes=1e99G"}, "more than 1e"),
         ({"num_gpus": "1"}, "one GPU"),
     ],
 )
