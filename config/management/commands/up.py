@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 import redis
 from django.core.management import BaseCommand, call_command, get_commands
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from config.children import Child, stop_all, stop_leftovers
 from config.embedded import Servers, make_way
@@ -187,7 +187,11 @@ class Service:
 def prepare() -> None:
     """Tables, the bundled catalog, the static files."""
     say("bringing the tables up to date…")
-    call_command("migrate", interactive=False, verbosity=0)
+    # The first time all of them or none: Django makes the tables of a migration and records it in
+    # two transactions, and a launcher killed between the two would leave tables unaccounted for.
+    first = not connection.introspection.table_names()
+    with transaction.atomic() if first else nullcontext():
+        call_command("migrate", interactive=False, verbosity=0)
     say("loading the bundled catalog…")
     call_command("load_catalog")
     say("collecting the static files…")
