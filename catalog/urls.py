@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from catalog import fabric_page, instance_page, pages, ranking
+from catalog import accuracy_page, fabric_page, instance_page, pages, ranking
 
 urlpatterns = [
     path("api/v1/", include("catalog.api_urls")),
@@ -13,7 +13,7 @@ urlpatterns = [
     path("fabrics/", fabric_page.fabrics, name="fabrics"),
     path("providers/", pages.providers, name="providers"),
     path("learn/values/", pages.values, name="values"),
-    path("learn/accuracy/", ranking.accuracy, name="accuracy"),
+    path("learn/accuracy/", accuracy_page.accuracy, name="accuracy"),
     path("language/<slug:code>/", pages.language, name="language"),
     path("robots.txt", pages.robots),
     path("favicon.ico", pages.favicon),
