@@ -49,8 +49,6 @@ from scrapers.sellers import seller
 
 __all__ = ["Rate", "Unreadable", "offers", "settle"]
 
-CENTS = Decimal("0.000001")
-
 EXPECTED = (Inconsistent, UnknownUnit)
 DOUBTS = {UnknownGpu: Gate.UNKNOWN_GPU, Contradiction: Gate.FIGURES}
 

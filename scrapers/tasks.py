@@ -10,7 +10,6 @@ from catalog.retention import forget
 from scrapers import errands, leases, rates, runs
 from scrapers.registry import PROVIDERS
 
-TICK_SECONDS = 15.0
 EXPIRES_SECONDS = 30.0
 
 

@@ -41,7 +41,6 @@ from scrapers.quantities import bandwidths
 PRODUCTS = "https://apexapps.oracle.com/pls/apex/cetools/api/v1/products/?currencyCode=USD"
 ESTIMATOR = "https://www.oracle.com/a/ocom/docs/cloudestimator2/data/shapes.json"
 PAGE = "https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm"
-PREEMPTIBLE = "https://docs.oracle.com/en-us/iaas/Content/Compute/Concepts/preemptible.htm"
 READ = date(2026, 11, 29)
 PROVIDER = Provider(
     slug="oci",
@@ -53,7 +52,10 @@ PROVIDER = Provider(
 )
 EVERYWHERE = "one price in all commercial regions"
 NO_PRICE = "no price in this document"
-HALF = "preemptible: half the on-demand price, as Oracle states it"
+HALF = (
+    "preemptible: half the on-demand price, as Oracle states it: "
+    "https://docs.oracle.com/en-us/iaas/Content/Compute/Concepts/preemptible.htm"
+)
 INCLUDES = "the shape's CPUs and RAM; disks and traffic are extra"
 
 # What a part's name buys: shape, the GPU's words. (PAGE, and its part numbers)
