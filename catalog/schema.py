@@ -13,6 +13,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework.serializers import CharField, IntegerField, Serializer
 
+from catalog.estimates import SCENARIOS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
 from catalog.filters import FACETS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
@@ -321,7 +322,7 @@ ESTIMATE_REQUEST: Json = {
             for name in ("hours", "tokens", "steps", "deadline_hours", "budget_usd")
         },
         "reliability": {"type": "object"},
-        "what_if": {"oneOf": [{"type": "string"}, {"type": "object"}]},
+        "what_if": {"oneOf": [_one_of(SCENARIOS), {"type": "object"}]},
         "scenarios": {"type": "boolean"},
     },
 }
@@ -372,4 +373,9 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
     for name, component in result["components"]["schemas"].items():
         if not name.endswith("Page"):
             component.pop("required", None)  # `fields` chooses which keys a row has
+        for key, kind in component.get("properties", {}).items():
+            if {} in kind.get(
+                "oneOf", ()
+            ):  # a JSON field is anything, null too, and not one of two
+                component["properties"][key] = {}
     return result

@@ -249,6 +249,8 @@ def test_the_schema_is_openapi_3_1_and_names_every_filter(get):
     assert schema["openapi"].startswith("3.1")
     names = {p["name"] for p in schema["paths"]["/api/v1/offers/"]["get"]["parameters"]}
     assert {"nvlink", "infiniband", "include_unknown", "usd_per_gpu_hour_max", "as_of"} <= names
+    kinds = schema["components"]["schemas"]
+    assert kinds["InstanceType"]["properties"]["by_region"] == {}  # null is no second choice
 
 
 def test_every_example_of_the_docs_runs(client, get, post):
