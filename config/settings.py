@@ -83,6 +83,10 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "config",
     "scrapers",
+    "watches",
+    "learn",
+    "comparisons",
+    "accounts",
     "catalog",
 ]
 MIDDLEWARE = [

@@ -12,5 +12,13 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("admin/", admin.site.urls),
+    # Before the catalog's, whose API answers all that is left below /api/v1/.
+    path("api/v1/", include("accounts.api_urls")),
+    path("api/v1/", include("comparisons.api_urls")),
+    path("api/v1/", include("watches.api_urls")),
+    path("", include("accounts.urls")),
+    path("", include("comparisons.urls")),
+    path("", include("watches.urls")),
+    path("", include("learn.urls")),
     path("", include("catalog.urls")),
 ]

@@ -1,0 +1,1 @@
+"""Who asks: accounts, tokens with scopes, and what each may do."""

@@ -1,0 +1,5 @@
+"""Doors of this room, below /api/v1/."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

@@ -1,0 +1,1 @@
+"""Saved workload comparisons: kept, run again, diffed, shared."""

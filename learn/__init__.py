@@ -1,0 +1,1 @@
+"""The words of the field, with live figures of the catalog."""

@@ -1,0 +1,7 @@
+"""The app, as Django sees it."""
+
+from django.apps import AppConfig
+
+
+class LearnConfig(AppConfig):
+    name = "learn"

@@ -1,0 +1,1 @@
+"""What changed since, told once: signed webhooks and mails, through an outbox."""
