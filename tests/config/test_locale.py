@@ -5,15 +5,20 @@ import gettext
 import re
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "locale" / "ja" / "LC_MESSAGES"
-TEXT = (FOLDER / "django.po").read_text()
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# The pages of the catalog, and each room's own beside them.
+FOLDERS = sorted(
+    each.parent for each in ROOT.glob("**/locale/ja/*/django.po") if ".venv" not in str(each)
+)
 HOLES = re.compile(r"%\(\w+\)[.\d]*\w|%%|%s|<[^>]+>")
 
 
-def entries() -> list[tuple[str, str, str]]:
+def entries(folder: Path) -> list[tuple[str, str, str]]:
     """Context, English, Japanese of each entry of the text."""
     found = []
-    for block in TEXT.split("\n\n")[1:]:
+    for block in (folder / "django.po").read_text().split("\n\n")[1:]:
         parts = {"msgctxt": "", "msgid": "", "msgid_plural": "", "msgstr": ""}
         name = ""
         for line in block.splitlines():
@@ -28,18 +33,21 @@ def entries() -> list[tuple[str, str, str]]:
     return found
 
 
-def test_the_compiled_words_are_those_of_the_text() -> None:
-    with (FOLDER / "django.mo").open("rb") as compiled:
+pytestmark = pytest.mark.parametrize("folder", FOLDERS, ids=lambda each: str(each.parents[2].name))
+
+
+def test_the_compiled_words_are_those_of_the_text(folder: Path) -> None:
+    with (folder / "django.mo").open("rb") as compiled:
         words = gettext.GNUTranslations(compiled)
-    assert len(entries()) > 400
-    for context, english, japanese in entries():
+    assert entries(folder)
+    for context, english, japanese in entries(folder):
         said = words.pgettext(context, english) if context else words.gettext(english)
         if said == english != japanese:  # one with a plural is found by its number
             said = words.ngettext(english, english, 1)
         assert said == japanese, english
 
 
-def test_every_word_is_translated_and_keeps_its_holes() -> None:
-    for _context, english, japanese in entries():
+def test_every_word_is_translated_and_keeps_its_holes(folder: Path) -> None:
+    for _context, english, japanese in entries(folder):
         assert japanese, english
         assert sorted(HOLES.findall(japanese)) == sorted(HOLES.findall(english)), english
