@@ -9,9 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # The pages of the catalog, and each room's own beside them.
-FOLDERS = sorted(
-    each.parent for each in ROOT.glob("**/locale/ja/*/django.po") if ".venv" not in str(each)
-)
+FOLDERS = [ROOT / "locale/ja/LC_MESSAGES", *sorted(ROOT.glob("*/locale/ja/LC_MESSAGES"))]
 HOLES = re.compile(r"%\(\w+\)[.\d]*\w|%%|%s|<[^>]+>")
 
 
