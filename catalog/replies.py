@@ -135,6 +135,8 @@ def _of_drf(exc: exceptions.APIException) -> HttpResponse:
     response = problem(exc.status_code, str(exc.default_code), message)
     if isinstance(exc, exceptions.MethodNotAllowed):
         response["Allow"] = "GET, HEAD, OPTIONS"
+    if asks_for := getattr(exc, "auth_header", None):  # DRF's, on a 401
+        response["WWW-Authenticate"] = asks_for
     return response
 
 

@@ -1,0 +1,31 @@
+"""What someone may do. `permission_classes = [SignedIn]` is all that a door of one's own needs.
+
+Another's thing is not forbidden but not there: a queryset narrowed to its owner makes it a 404.
+"""
+
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.models import Scope, Token
+
+
+class SignedIn(BasePermission):
+    """Someone whom we know, else 401; with a token that may do what is asked, else 403."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002 -- DRF's
+        """True when the request may go on.
+
+        Raises
+        ------
+        PermissionDenied
+            403: the token can only read.
+        """
+        if not getattr(request.user, "is_authenticated", False):  # nobody is None
+            return False
+        token = request.auth
+        reads = request.method in SAFE_METHODS
+        if isinstance(token, Token) and token.scope != Scope.WRITE and not reads:
+            raise PermissionDenied("This token may read, not write.")
+        return True

@@ -1,0 +1,243 @@
+"""How often someone may do something: counted in Redis, or here while Redis does not answer.
+
+A window begins with the first request and ends `seconds` later. Redis is given a quarter of a
+second; after one failure this process counts by itself for five seconds, and asks again then. So a
+dead or frozen Redis makes no request fail, none slow but the one that finds out, and none
+unlimited: `n` processes together then let through `n` times the limit at most.
+"""
+
+import hashlib
+import ipaddress
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+import redis
+from django.conf import settings
+from django.http import HttpRequest
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+
+from accounts.models import Token
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+PATIENCE_S = 0.25  # that Redis is given for an answer
+SKIPPED_S = 5.0  # that Redis is left alone after a failure
+KEPT_HERE = 10_000  # callers that one process counts at most, the newest
+COUNT = """
+local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 then
+    left = tonumber(ARGV[2])
+    redis.call('PEXPIRE', KEYS[1], left)
+end
+return {used, left}
+"""
+COUNT_SHA = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many times in so many seconds. The name keeps its counts apart from those of others."""
+
+    name: str
+    most: int
+    seconds: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where someone stands within a limit."""
+
+    limit: Limit
+    used: int
+    resets_in_s: int  # until the window ends, rounded up
+
+    @property
+    def remaining(self) -> int:
+        """How often one still may."""
+        return max(self.limit.most - self.used, 0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether this time was once too often."""
+        return self.used > self.limit.most
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What an answer says of it: the three fields of draft-ietf-httpapi-ratelimit-headers-06.
+
+        Whoever is over the limit also reads when to come again. [s]
+        """
+        said = {
+            "RateLimit-Limit": str(self.limit.most),
+            "RateLimit-Remaining": str(self.remaining),
+            "RateLimit-Reset": str(self.resets_in_s),
+        }
+        return said | ({"Retry-After": str(self.resets_in_s)} if self.is_over else {})
+
+
+# --- Counting ---------------------------------------------------------------------------------
+
+
+def take(limit: Limit, who: str, times: int = 1) -> Standing:
+    """Count so many times of `who`, and say where that leaves them; `times=0` only looks."""
+    used, left_s = _counted(f"limit:{limit.name}:{who}", times, limit.seconds)
+    return Standing(limit, used, max(math.ceil(left_s), 1))
+
+
+def forget(limit: Limit, who: str) -> None:
+    """Begin anew for `who`: a login that succeeded forgives those that did not."""
+    key = f"limit:{limit.name}:{who}"
+    _here.forget(key)
+    _asked(lambda: _client().delete(key))
+
+
+def _counted(key: str, times: int, seconds: int) -> tuple[int, float]:
+    """Uses within the window, and seconds until it ends."""
+    found = _asked(lambda: _client().evalsha(COUNT_SHA, 1, key, times, seconds * 1000))
+    if found is None:
+        return _here.take(key, times, seconds)
+    used, left_ms = found
+    return used, left_ms / 1000
+
+
+# --- Redis, while it answers ------------------------------------------------------------------
+
+
+def _asked(question: Callable[[], T]) -> T | None:
+    """What Redis answers; None where it does not, or did not a moment ago."""
+    if not _breaker.lets_through():
+        return None
+    try:
+        try:
+            answer = question()
+        except redis.exceptions.NoScriptError:  # it was started anew
+            _client().script_load(COUNT)
+            answer = question()
+    except redis.RedisError as problem:
+        _breaker.said(answered=False)
+        log.warning("Redis does not answer, and limits are counted here: %s", problem)
+        return None
+    _breaker.said(answered=True)
+    return answer
+
+
+@lru_cache(maxsize=1)
+def _client() -> redis.Redis:
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=PATIENCE_S,
+        socket_connect_timeout=PATIENCE_S,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+class _Breaker:
+    """Whether Redis is worth asking. After a failure one thread at a time tries again."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.left_alone_until = 0.0
+
+    def lets_through(self) -> bool:
+        now = time.monotonic()
+        with self.lock:
+            if now < self.left_alone_until:
+                return False
+            if self.left_alone_until:
+                self.left_alone_until = now + SKIPPED_S
+            return True
+
+    def said(self, *, answered: bool) -> None:
+        with self.lock:
+            self.left_alone_until = 0.0 if answered else time.monotonic() + SKIPPED_S
+
+
+class _Here:
+    """The counts of this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.windows: dict[str, tuple[int, float]] = {}  # uses, and when the window ends
+
+    def take(self, key: str, times: int, seconds: int) -> tuple[int, float]:
+        now = time.monotonic()
+        with self.lock:
+            used, ends = self.windows.pop(key, (0, 0.0))
+            if ends <= now:
+                used, ends = 0, now + seconds
+            self.windows[key] = used + times, ends
+            if len(self.windows) > KEPT_HERE:
+                del self.windows[next(iter(self.windows))]  # whoever was not here for longest
+            return used + times, ends - now
+
+    def forget(self, key: str) -> None:
+        with self.lock:
+            self.windows.pop(key, None)
+
+
+_breaker, _here = _Breaker(), _Here()
+
+
+# --- Who --------------------------------------------------------------------------------------
+
+
+def address_of(request: HttpRequest) -> str:
+    """Where a request comes from, as limits know it: an IPv4 address, or an IPv6 network of /64.
+
+    It is the other end of the connection. What `X-Forwarded-For` says counts only behind a proxy
+    that is trusted (TRUST_PROXY), and of it only the last word, which that proxy wrote itself: all
+    before it is the caller's own claim. Whoever has one IPv6 address has 2**64.
+    """
+    text = request.META.get("REMOTE_ADDR", "")
+    if settings.TRUST_PROXY:
+        text = request.headers.get("X-Forwarded-For", text).rpartition(",")[2].strip()
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return "unknown"
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, 64), strict=False))
+
+
+# --- The API's own limits ---------------------------------------------------------------------
+
+
+def anonymous(request: HttpRequest) -> Standing:
+    """Count a request that no token stands for, by its address."""
+    return take(Limit("anonymous", settings.API_PER_MINUTE_ANONYMOUS), address_of(request))
+
+
+def by_token(token: Token) -> Standing:
+    """Count a request of a token."""
+    return take(Limit("token", settings.API_PER_MINUTE_TOKEN), str(token.pk))
+
+
+class TokenThrottle(BaseThrottle):
+    """The limit of a token, once DRF knows whose it is; the rest is `config.doors.RateLimits`."""
+
+    standing: Standing
+
+    def allow_request(self, request: Request, view: APIView) -> bool:  # noqa: ARG002 -- DRF's
+        """Whether it may go on. Where it stands is left on the request, for the headers."""
+        if not isinstance(request.auth, Token):
+            return True
+        self.standing = request._request.standing = by_token(request.auth)  # type: ignore[attr-defined]  # noqa: SLF001
+        return not self.standing.is_over
+
+    def wait(self) -> float:
+        """Until the window ends. [s]"""
+        return self.standing.resets_in_s
