@@ -6,10 +6,10 @@ for TLS and Host. So neither a redirect nor a changing DNS answer leads inside. 
 environment are not used.
 
 A test lets a provider answer from loopback with `Http(stand_ins={origin: origin})`; nothing else
-on loopback can be reached then. `stand_ins_from` reads the same from FABRICSCOUT_STAND_INS.
+on loopback can be reached then. `connections.stand_ins_from`
+reads the same from FABRICSCOUT_STAND_INS.
 """
 
-import email.utils
 import json
 import random
 import socket
@@ -22,14 +22,17 @@ from typing import Self
 
 import httpx
 
-from scrapers.connections import (
+from catalog.connections import (
     BROKEN,
     CONNECT_SECONDS,
     READ_SECONDS,
     Door,
     Refused,
+    StandIns,
     TooLate,
     Transport,
+    origin,
+    retry_after,
 )
 from scrapers.listing import Document
 
@@ -38,7 +41,6 @@ DEADLINE_SECONDS = 120.0
 BUDGET_SECONDS = 480.0
 TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 20.0  # [s] between tries, where the server names none
-FLOOR, CAP = 1.0, 3600.0  # [s] of a Retry-After
 SIZE = 64 * 2**20  # [B] of a body, decompressed
 STEP = 2**18  # [B] inflated at once
 HOPS = 5
@@ -76,12 +78,6 @@ class _Again(Exception):
         self.busy = busy
 
 
-def stand_ins_from(environ: Mapping[str, str]) -> dict[str, str]:
-    """FABRICSCOUT_STAND_INS, for tests only: `https://console.vast.ai=http://127.0.0.1:8001,...`."""
-    pairs = environ.get("FABRICSCOUT_STAND_INS", "").split(",")
-    return dict(pair.strip().split("=", 1) for pair in pairs if "=" in pair)
-
-
 class Http:
     """A client for one scrape. Use as a context, so that its connections end with it.
 
@@ -111,10 +107,8 @@ class Http:
         size: int = SIZE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._stand_ins = {
-            _origin(httpx.URL(a)): httpx.URL(b) for a, b in (stand_ins or {}).items()
-        }
-        self._door = Door({(u.host, _port(u)) for u in self._stand_ins.values()})
+        self._stand_ins = StandIns(stand_ins or {})
+        self._door = Door(self._stand_ins.doors)
         self._client = httpx.Client(
             transport=Transport(self._door),
             trust_env=False,
@@ -198,7 +192,7 @@ class Http:
             status, target = answer.status_code, _target(url, answer)
             if method == "POST" and status not in KEEPS_METHOD:
                 raise FetchFailed(f"{url.host} redirects a POST ({status})")
-            if _origin(target) != _origin(url):
+            if origin(target) != origin(url):
                 headers = {k: v for k, v in headers.items() if k.lower() == "content-type"}
             url = target
         raise FetchFailed(f"{asked.host} redirects more than {HOPS} times")
@@ -243,9 +237,8 @@ class Http:
         return FetchFailed(f"{url.host} takes longer than {self._deadline:.0f} s")
 
     def _address(self, url: httpx.URL) -> httpx.URL:
-        stand_in = self._stand_ins.get(_origin(url))
-        if stand_in is not None:
-            return url.copy_with(scheme=stand_in.scheme, host=stand_in.host, port=stand_in.port)
+        if stand_in := self._stand_ins.address(url):
+            return stand_in
         if url.scheme != "https" or url.userinfo:
             raise FetchFailed(f"{url.scheme}://{url.host} is not an https address")
         return url
@@ -262,14 +255,6 @@ def _back_off(attempt: int) -> float:
     """Twice as long each time, ± half, so that many clients do not come back together. [s]"""
     jitter: float = random.uniform(0.5, 1.5)  # noqa: S311
     return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * jitter
-
-
-def _port(url: httpx.URL) -> int:
-    return url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int]:
-    return (url.scheme, url.host, _port(url))
 
 
 def _target(url: httpx.URL, answer: httpx.Response) -> httpx.URL:
@@ -291,24 +276,6 @@ def _check_status(url: httpx.URL, answer: httpx.Response) -> None:
         raise FetchFailed(reason)
     asked = answer.headers.get("Retry-After") if status in (429, 503) else None
     raise _Again(reason, retry_after(asked), busy=status == httpx.codes.TOO_MANY_REQUESTS)
-
-
-def retry_after(asked: str | None, now: datetime | None = None) -> float | None:
-    """Seconds to wait by a Retry-After header, between FLOOR and CAP; None: it says nothing.
-
-    RFC 9110, 10.2.3: seconds, or a date. A negative number or a word is no answer.
-    """
-    if asked is None:
-        return None
-    asked = asked.strip()
-    if asked.isascii() and asked.isdigit():
-        return min(CAP, max(FLOOR, float(asked[:9])))
-    try:
-        when = email.utils.parsedate_to_datetime(asked)
-    except (ValueError, IndexError):
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return min(CAP, max(FLOOR, (when - (now or datetime.now(UTC))).total_seconds()))
 
 
 # --- A body, bounded --------------------------------------------------------------------------

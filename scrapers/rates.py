@@ -15,10 +15,11 @@ from decimal import Decimal, InvalidOperation
 from xml.etree import ElementTree as ET
 
 from catalog import exchange
+from catalog.connections import stand_ins_from
 from catalog.exchange import Sheet
 from catalog.models import RateReading, ReadingState
 from scrapers.fields import Unreadable
-from scrapers.http import FetchFailed, Http, stand_ins_from
+from scrapers.http import FetchFailed, Http
 
 ADDRESS = "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml"
 CUBE = "{http://www.ecb.int/vocabulary/2002-08-01/eurofxref}Cube"

@@ -20,6 +20,7 @@ from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 
 from catalog import exchange, payloads, rulings
+from catalog.connections import stand_ins_from
 from catalog.ingest import Fenced, finish, publish_ready
 from catalog.judgement import Judgement
 from catalog.models import AliasKind, Lease, RunState, ScrapeRun
@@ -27,7 +28,7 @@ from catalog.payloads import Answer
 from scrapers import leases
 from scrapers.fields import Unreadable
 from scrapers.gpu_names import alias_key
-from scrapers.http import FetchFailed, Http, TryLater, stand_ins_from
+from scrapers.http import FetchFailed, Http, TryLater
 from scrapers.leases import Held, Keeper
 from scrapers.listing import Document, MissingKey
 from scrapers.normalise import Rate

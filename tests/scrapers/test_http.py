@@ -10,15 +10,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from loopback import Answer, serve
 
-from scrapers.addresses import is_public
+from catalog.addresses import is_public
+from catalog.connections import retry_after, stand_ins_from
 from scrapers.http import (
     FetchFailed,
     Http,
     TooLarge,
     TryLater,
     lines_of,
-    retry_after,
-    stand_ins_from,
 )
 
 LIST = "https://provider.example/list"

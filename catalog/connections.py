@@ -2,18 +2,23 @@
 
 httpcore asks a `NetworkBackend` for each connection, so the address that was judged is the address
 that is used, and TLS and Host keep the name. A `Door` also ends every wait at the deadline, which
-socket timeouts alone do not (one byte a second keeps them content).
+socket timeouts alone do not (one byte a second keeps them content), nor does the resolver.
 """
 
+import email.utils
+import queue
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
 
 import httpcore
 import httpx
 
-from scrapers.addresses import is_public
+from catalog.addresses import is_public
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
@@ -36,12 +41,90 @@ class TooLate(Exception):
     """The deadline has passed."""
 
 
-class Door(httpcore.NetworkBackend):
-    """Opens connections to public addresses and to stand-ins."""
+class TooLong(Exception):
+    """More bytes than may be came in."""
 
-    def __init__(self, stand_ins: set[tuple[str, int]]) -> None:
+
+# --- Where to ---------------------------------------------------------------------------------
+
+
+class StandIns:
+    """Origins that answer in the place of others, for tests: the only way to loopback."""
+
+    def __init__(self, pairs: Mapping[str, str]) -> None:
+        self._of = {origin(httpx.URL(a)): httpx.URL(b) for a, b in pairs.items()}
+        self.doors = {(url.host, port(url)) for url in self._of.values()}
+
+    def address(self, url: httpx.URL) -> httpx.URL | None:
+        """The same address at the stand-in of its origin, or None: it has none."""
+        other = self._of.get(origin(url))
+        return other and url.copy_with(scheme=other.scheme, host=other.host, port=other.port)
+
+
+def stand_ins_from(environ: Mapping[str, str]) -> dict[str, str]:
+    """FABRICSCOUT_STAND_INS, for tests only: `https://console.vast.ai=http://127.0.0.1:8001,...`."""
+    pairs = environ.get("FABRICSCOUT_STAND_INS", "").split(",")
+    return dict(pair.strip().split("=", 1) for pair in pairs if "=" in pair)
+
+
+def port(url: httpx.URL) -> int:
+    """The port, said or meant."""
+    return url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
+
+
+def origin(url: httpx.URL) -> tuple[str, str, int]:
+    """Scheme, host and port."""
+    return (url.scheme, url.host, port(url))
+
+
+def looked_up(host: str, port: int, seconds: float) -> list[str]:
+    """Every address of a name, in the resolver's order. It has no deadline; we have.
+
+    Raises
+    ------
+    OSError
+        There is no such name, or nobody says in time.
+    """
+    said: queue.SimpleQueue[list[str] | OSError] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as problem:
+            said.put(problem)
+        except UnicodeError:  # a label that is empty, or longer than 63
+            said.put(socket.gaierror(socket.EAI_NONAME, "not a name"))
+        else:
+            said.put(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
+
+    threading.Thread(target=ask, name=f"resolve {host}", daemon=True).start()
+    try:
+        answer = said.get(timeout=seconds)
+    except queue.Empty:
+        raise socket.gaierror(socket.EAI_AGAIN, "nobody answers in time") from None
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
+
+
+# --- Connections ------------------------------------------------------------------------------
+
+
+class Door(httpcore.NetworkBackend):
+    """Opens connections to public addresses and to stand-ins.
+
+    Parameters
+    ----------
+    stand_ins
+        Hosts and ports that may be on loopback.
+    most
+        Of all that comes in through it, heads and bodies. [B]
+    """
+
+    def __init__(self, stand_ins: set[tuple[str, int]], most: int | None = None) -> None:
         self._stand_ins = stand_ins
         self._opens = httpcore.SyncBackend()
+        self._left = most
         self.ends = 0.0
 
     def check(self) -> float:
@@ -50,6 +133,14 @@ class Door(httpcore.NetworkBackend):
         if left <= 0:
             raise TooLate
         return left
+
+    def count(self, piece: bytes) -> bytes:
+        """The piece that came in; raises when it is one too many."""
+        if self._left is not None:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise TooLong
+        return piece
 
     def connect_tcp(
         self,
@@ -75,8 +166,7 @@ class Door(httpcore.NetworkBackend):
         """At most three addresses of a name; none of them, where one is not public."""
         if (host, port) in self._stand_ins:
             return [host]
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        addresses = looked_up(host, port, self.check())
         if not all(is_public(address) for address in addresses):
             raise Refused("its address is not public")
         return addresses[:3]
@@ -103,7 +193,7 @@ class _Timed(httpcore.NetworkStream):
         return min(READ_SECONDS if timeout is None else timeout, self._door.check())
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._wait(timeout))
+        return self._door.count(self._stream.read(max_bytes, self._wait(timeout)))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, self._wait(timeout))
@@ -124,12 +214,18 @@ class _Timed(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
+@lru_cache(maxsize=1)
+def trusted() -> ssl.SSLContext:
+    """Whose certificates are believed; reading them takes 20 ms."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class Transport(httpx.BaseTransport):
     """httpx over a pool that opens its connections through the door."""
 
     def __init__(self, door: Door) -> None:
         self._pool = httpcore.ConnectionPool(
-            ssl_context=httpx.create_ssl_context(trust_env=False),
+            ssl_context=trusted(),
             max_connections=4,
             keepalive_expiry=5.0,
             network_backend=door,
@@ -168,3 +264,26 @@ class _Stream(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._answer.close()
+
+
+# --- When to come again ----------------------------------------------------------------------
+
+FLOOR, CAP = 1.0, 3600.0  # [s] of a Retry-After
+
+
+def retry_after(asked: str | None, now: datetime | None = None, cap: float = CAP) -> float | None:
+    """Seconds to wait by a Retry-After header, between FLOOR and `cap`; None: it says nothing.
+
+    RFC 9110, 10.2.3: seconds, or a date. A negative number or a word is no answer.
+    """
+    if asked is None:
+        return None
+    asked = asked.strip()
+    if asked.isascii() and asked.isdigit():
+        return min(cap, max(FLOOR, float(asked[:9])))
+    try:
+        when = email.utils.parsedate_to_datetime(asked)
+    except (ValueError, IndexError):
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return min(cap, max(FLOOR, (when - (now or datetime.now(UTC))).total_seconds()))
