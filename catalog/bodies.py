@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 from rest_framework.exceptions import ParseError
@@ -47,10 +47,19 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("it gives a key twice")
-    for text in (*found, *(value for value in found.values() if isinstance(value, str))):
+    for text in (*found, *_texts(found.values())):
         if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
             raise ValueError("it holds a NUL or half a character")
     return found
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    """The strings among them, and those of their lists; an object has been read before."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from _texts(value)
 
 
 def _finite(text: str) -> float:

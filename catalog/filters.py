@@ -6,7 +6,7 @@ true; `include_unknown=<field>` lets a condition pass where it is not false; and
 by an unknown* where the conjunction of all is neither. `offers.py` runs the query.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -184,6 +184,7 @@ class OfferQuery:
     count: bool = False
     facets: tuple[str, ...] = ()
     as_of: datetime | None = None
+    only: Mapping[str, Sequence[int]] = field(default_factory=dict)  # numbers, by column of them
 
     @property
     def source(self) -> str:

@@ -86,7 +86,7 @@ def page(query: OfferQuery, facets: Iterable[str] = ()) -> Page:
 
 
 def cheapest(query: OfferQuery) -> list[dict[str, Any]]:
-    """Every row of the list, not a page of it: what the cost model ranks."""
+    """Every row of the list, not a page of it: what the cost model ranks; `query.only` of them."""
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     matching, values = _matching(query)
     shown = ", ".join(_select(column) for column in columns)
@@ -147,6 +147,7 @@ def of_type(instance_type_id: int) -> list[dict[str, Any]]:
 def _where(query: OfferQuery) -> tuple[str, list[object]]:
     """The conjunction of all conditions and what fills it."""
     kept = [(sql, values) for _, sql, values in query.conditions()]
+    kept += [(f"{column} = any(%s)", [list(numbers)]) for column, numbers in query.only.items()]
     sql = " and ".join(sql for sql, _ in kept) or "true"
     return sql, [value for _, values in kept for value in values]
 
