@@ -50,7 +50,7 @@ def main() -> None:
             rest = [row for row in rows if key(row) != group][::EVERY]
             if len(out) < 20:
                 continue
-            with _fitted(rest):
+            with fitted(rest):
                 print(f"without {what} {group}: {_words(out)}", flush=True)
 
 
@@ -88,7 +88,7 @@ def _loss(rows: Sequence[Row]) -> float:
 
 
 @contextmanager
-def _fitted(rows: Sequence[Row]) -> Iterator[None]:
+def fitted(rows: Sequence[Row]) -> Iterator[None]:
     """The knobs at their best for these rows; as they stood, afterwards.
 
     An engine that is left out keeps no figure of its own: it has the one of an unstated engine.

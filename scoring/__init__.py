@@ -50,7 +50,7 @@ ranks, M domains, m micro-batches, v interleave; tp, pp, dp, cp, ep the splits.
 """
 
 # `estimate` and `search` are functions here; `from scoring.estimate import ...` finds the modules.
-from scoring.accuracy import error_ranges, measured_error, measured_errors
+from scoring.accuracy import error_ranges, measured_error, measured_errors, measured_groups
 from scoring.answers import DoesNotFit, Estimate, usd_lost_to_waiting_per_hour, usd_per_mtoken
 from scoring.collectives import collective_time, expected_bus, group
 from scoring.constants import GOODPUT, MODEL_VERSION, Reliability
@@ -102,6 +102,7 @@ __all__ = [
     "jobs",
     "measured_error",
     "measured_errors",
+    "measured_groups",
     "pareto",
     "rank",
     "reliability",

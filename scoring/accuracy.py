@@ -28,6 +28,15 @@ def measured_errors() -> Mapping[str, Mapping[str, Any]]:
     return data_file("measured_error.toml")
 
 
+def measured_groups() -> Mapping[str, Any]:
+    """The errors behind those figures, by kind of job: groups, the worst, what a drawing shows.
+
+    `version` and `measured_on` say by which model; what the fields mean is in
+    bench/accuracy_groups.py, which writes them.
+    """
+    return data_file("measured_groups.toml")
+
+
 def error_ranges() -> list[tuple[str, str, float, float]]:
     """Kind of job, stratum, and p10 and p90 of measured over predicted time that answers show."""
     by_kind = {"train": INTERVAL.train, "decode": INTERVAL.decode, "custom": INTERVAL.custom}
