@@ -24,7 +24,6 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
-from rest_framework.views import APIView
 
 from accounts.models import Token
 
@@ -33,6 +32,7 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 0.25  # that Redis is given for an answer
 SKIPPED_S = 5.0  # that Redis is left alone after a failure
 KEPT_HERE = 10_000  # callers that one process counts at most, the newest
+PREFIX = "limit"  # of our keys in Redis
 COUNT = """
 local used = redis.call('INCRBY', KEYS[1], ARGV[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -91,15 +91,19 @@ class Standing:
 
 def take(limit: Limit, who: str, times: int = 1) -> Standing:
     """Count so many times of `who`, and say where that leaves them; `times=0` only looks."""
-    used, left_s = _counted(f"limit:{limit.name}:{who}", times, limit.seconds)
+    used, left_s = _counted(_key(limit, who), times, limit.seconds)
     return Standing(limit, used, max(math.ceil(left_s), 1))
 
 
 def forget(limit: Limit, who: str) -> None:
     """Begin anew for `who`: a login that succeeded forgives those that did not."""
-    key = f"limit:{limit.name}:{who}"
+    key = _key(limit, who)
     _here.forget(key)
     _asked(lambda: _client().delete(key))
+
+
+def _key(limit: Limit, who: str) -> str:
+    return f"{PREFIX}:{limit.name}:{who}"
 
 
 def _counted(key: str, times: int, seconds: int) -> tuple[int, float]:
@@ -231,7 +235,7 @@ class TokenThrottle(BaseThrottle):
 
     standing: Standing
 
-    def allow_request(self, request: Request, view: APIView) -> bool:  # noqa: ARG002 -- DRF's
+    def allow_request(self, request: Request, view: object) -> bool:  # noqa: ARG002 -- DRF's
         """Whether it may go on. Where it stands is left on the request, for the headers."""
         if not isinstance(request.auth, Token):
             return True

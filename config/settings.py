@@ -93,7 +93,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.security_headers",
+    "config.doors.cross_origin_reads",
+    "config.doors.RateLimits",
     "config.middleware.bounded_bodies",
+    "config.doors.few_writes_at_once",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -140,6 +143,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.TokenThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "catalog.replies.error_response",
     "UNAUTHENTICATED_USER": None,
@@ -180,9 +184,10 @@ SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if os.environ.get("TRUST_PROXY") == "1" else None
-)
+TRUST_PROXY = os.environ.get("TRUST_PROXY") == "1"  # it says where a request comes from, and how
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
+API_PER_MINUTE_ANONYMOUS = int(os.environ.get("API_PER_MINUTE_ANONYMOUS", "60"))  # by address
+API_PER_MINUTE_TOKEN = int(os.environ.get("API_PER_MINUTE_TOKEN", "600"))
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 LOGGING = {

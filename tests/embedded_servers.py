@@ -43,6 +43,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     wanted = {name: not os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL")}
     os.environ.setdefault("SECRET_KEY", "of the tests alone")
     os.environ.setdefault("HTTPS", "0")
+    os.environ.setdefault("API_PER_MINUTE_ANONYMOUS", "1000000")  # tests ask more than people do
+    os.environ.setdefault("API_PER_MINUTE_TOKEN", "1000000")
     if any(wanted.values()):
         pair = Servers(Path(tempfile.mkdtemp(prefix="fabricscout-tests-")), lasting=False)
         early_config.stash[servers] = pair, guard(pair.home)

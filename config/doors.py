@@ -1,0 +1,178 @@
+"""What holds at every door below /api/v1/: how often one may knock, and who may read from where."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+
+from accounts import limits
+from accounts.models import Token
+from catalog.replies import problem
+
+Answer = Callable[[HttpRequest], HttpResponse]
+API = "/api/v1/"
+READS = ("GET", "HEAD", "OPTIONS")
+WRITES_AT_ONCE = 2  # of one caller, in one process of four threads: the others answer reads
+EXPOSED = (
+    "Content-Disposition, ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
+    "Retry-After"
+)
+
+
+# --- From where -------------------------------------------------------------------------------
+
+
+def cross_origin_reads(get_response: Answer) -> Answer:
+    """Any page of the web may read here, as nobody or with a token that it holds itself.
+
+    The origin is `*`, so a browser sends no cookie along, or shows no answer to what it sent.
+    Nothing can be changed from another origin.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(API):
+            return get_response(request)
+        if wanted := request.headers.get("Access-Control-Request-Method", ""):
+            return _preflight(wanted) if request.method == "OPTIONS" else get_response(request)
+        response = get_response(request)
+        if request.method in READS:
+            response["Access-Control-Allow-Origin"] = "*"
+            response["Access-Control-Expose-Headers"] = EXPOSED
+        _say_who_may_keep(request, response)
+        return response
+
+    return answer
+
+
+def _preflight(wanted: str) -> HttpResponse:
+    if wanted not in READS:
+        return problem(403, "forbidden", "Another site may read here, and change nothing.")
+    return HttpResponse(
+        status=HTTPStatus.NO_CONTENT,
+        headers={
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Allow-Methods": ", ".join(READS),
+            "Access-Control-Allow-Headers": "Authorization, If-None-Match",
+            "Access-Control-Max-Age": "86400",
+        },
+    )
+
+
+def _say_who_may_keep(request: HttpRequest, response: HttpResponse) -> None:
+    """A cache asks again each time, and keeps for all what nobody in particular was told."""
+    told_to_someone = request.headers.get("Authorization") or request.COOKIES
+    response.headers.setdefault(
+        "Cache-Control", f"{'private' if told_to_someone else 'public'}, no-cache"
+    )
+    patch_vary_headers(response, ("Authorization", "Cookie"))
+
+
+# --- How often --------------------------------------------------------------------------------
+
+
+class RateLimits:
+    """So many requests a minute, by token or else by address; every answer says what is left.
+
+    Who shows no token is counted, and refused, before anything is asked of the database. Whether a
+    token is one of ours only the database knows, so that is `accounts.limits.TokenThrottle`'s, and
+    one that is not counts as an anonymous request after all.
+    """
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(API):
+            return self.get_response(request)
+        refused = None if _shows_token(request) else _count(request)
+        response = refused or self.get_response(request)
+        if not hasattr(request, "standing"):
+            response = _count(request) or response
+        for name, value in request.standing.headers.items():  # type: ignore[attr-defined]
+            response[name] = value
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], *_: Any
+    ) -> HttpResponse | None:
+        """A door that looks at no token counts by address."""
+        if hasattr(view, "cls") or hasattr(request, "standing"):
+            return None
+        return _count(request) if request.path.startswith(API) else None
+
+
+def _shows_token(request: HttpRequest) -> bool:
+    return request.headers.get("Authorization", "")[:7].lower() == "bearer "
+
+
+def _count(request: HttpRequest) -> HttpResponse | None:
+    """Count a request, by the token that DRF found good or by address; the 429, if that is due."""
+    token = getattr(request, "auth", None)
+    standing = limits.by_token(token) if isinstance(token, Token) else limits.anonymous(request)
+    request.standing = standing  # type: ignore[attr-defined]
+    if not standing.is_over:
+        return None
+    return problem(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "throttled",
+        f"That was more than {standing.limit.most} requests in {standing.limit.seconds} s. "
+        f"Come again in {standing.resets_in_s} s.",
+    )
+
+
+# --- How many at once -------------------------------------------------------------------------
+
+_busy: Counter[str] = Counter()
+_lock = threading.Lock()
+
+
+def few_writes_at_once(get_response: Answer) -> Answer:
+    """What computes or changes something runs twice at a time for one caller, so that reads go on.
+
+    It stands behind `bounded_bodies`: a body that is slow to come is no request yet.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if request.method in READS or not request.path.startswith(API):
+            return get_response(request)
+        with _one_of_few(_caller(request)) as let_in:
+            return get_response(request) if let_in else _too_many_at_once()
+
+    return answer
+
+
+@contextmanager
+def _one_of_few(who: str) -> Iterator[bool]:
+    """Whether `who` has less than WRITES_AT_ONCE requests of this kind under way here."""
+    with _lock:
+        if let_in := _busy[who] < WRITES_AT_ONCE:
+            _busy[who] += 1
+    try:
+        yield let_in
+    finally:
+        if let_in:
+            with _lock:
+                _busy[who] -= 1
+                if not _busy[who]:
+                    del _busy[who]
+
+
+def _caller(request: HttpRequest) -> str:
+    shown = request.headers.get("Authorization", "") if _shows_token(request) else ""
+    return sha256(shown.encode()).hexdigest() if shown else limits.address_of(request)
+
+
+def _too_many_at_once() -> HttpResponse:
+    response = problem(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too_many_at_once",
+        f"{WRITES_AT_ONCE} requests of yours are under way here. Wait for one of them.",
+    )
+    response["Retry-After"] = "1"
+    return response
