@@ -109,7 +109,7 @@ def asked(body: object) -> Asked:
     found = Asked(
         job=job_of(workload),
         workload=workload,
-        query=parse(_as_query(body.get("filter", {}))),
+        query=parse(as_query(body.get("filter", {}))),
         gpus=gpus,
         nodes=nodes,
         objective=body.get("objective", OBJECTIVES[0]),
@@ -237,7 +237,7 @@ def _above_zero(
     return float(value)
 
 
-def _as_query(given: object) -> QueryDict:
+def as_query(given: object) -> QueryDict:
     """The filter of the body, as the query string it stands for."""
     if not isinstance(given, dict):
         raise BadQuery({"filter": ["must be an object of the query parameters of offers/."]})
