@@ -68,6 +68,12 @@ HTTPS = SERVICE.get("HTTPS", "1") == "1"
 # Production names its own; config/wsgi.py refuses to serve without.
 LOOPBACK = "" if HTTPS else "127.0.0.1,localhost,[::1]"
 ALLOWED_HOSTS = [host for host in SERVICE.get("ALLOWED_HOSTS", LOOPBACK).split(",") if host]
+# What links in mails begin with: never the Host that a request names.
+PUBLIC_URL = os.environ.get("PUBLIC_URL", "").rstrip("/") or (
+    f"https://{ALLOWED_HOSTS[0].lstrip('.') if ALLOWED_HOSTS else ''}"
+    if HTTPS
+    else f"http://127.0.0.1:{os.environ.get('PORT') or '8000'}"
+)
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -172,6 +178,28 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+
+# smtp+starttls://user:password@host:587; smtps speaks TLS from the first byte, smtp never does.
+# Without a mail server each mail is a file, and the page that sent it says so.
+MAIL = urlsplit(os.environ.get("EMAIL_URL") or "file:///")
+MAIL_PORTS = {"file": 0, "smtp": 25, "smtp+starttls": 587, "smtps": 465}
+if MAIL.scheme not in MAIL_PORTS or (MAIL.scheme != "file" and not MAIL.hostname):
+    raise Refused("EMAIL_URL must read smtp+starttls://user:password@host:587, or smtps://….")
+EMAIL_BACKEND = (
+    f"django.core.mail.backends.{'filebased' if MAIL.scheme == 'file' else 'smtp'}.EmailBackend"
+)
+EMAIL_FILE_PATH = HOME / "mail"
+EMAIL_HOST = MAIL.hostname or ""
+EMAIL_PORT = MAIL.port or MAIL_PORTS[MAIL.scheme]
+EMAIL_HOST_USER = unquote(MAIL.username or "")
+EMAIL_HOST_PASSWORD = unquote(MAIL.password or "")
+EMAIL_USE_TLS = MAIL.scheme == "smtp+starttls"
+EMAIL_USE_SSL = MAIL.scheme == "smtps"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM") or (
+    f"FabricScout <fabricscout@{urlsplit(PUBLIC_URL).hostname}>"
+)
+SERVER_EMAIL = DEFAULT_FROM_EMAIL
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
 SECURE_SSL_REDIRECT = HTTPS
