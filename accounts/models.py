@@ -83,6 +83,26 @@ class Token(models.Model):
         Token.objects.filter(since, pk=self.pk).update(last_used_at=Now())
 
 
+class KeptAnswer(models.Model):
+    """What a request with an `Idempotency-Key` was answered, for whoever sends it again."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    key = models.CharField(max_length=255)
+    fingerprint = models.CharField(max_length=64)  # of the door and the body
+    status = models.PositiveSmallIntegerField(null=True)  # null while it is being done
+    headers = models.JSONField(default=dict)
+    body = models.BinaryField(default=bytes)
+    created_at = models.DateTimeField(db_default=Now(), db_index=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("user", "key"), name="one_answer_for_a_key"),
+        )
+
+    def __str__(self) -> str:
+        return self.key
+
+
 def digest(secret: str) -> str:
     """What is kept of a secret: SHA-256 in hex. Its 192 bits are random, so no slow hash helps."""
     return hashlib.sha256(secret.encode()).hexdigest()
