@@ -51,7 +51,7 @@ HEAD = """\
 # the constants (constants.toml says which), so an unseen cluster may be further off: for training
 # `unseen_source` is the error on a source whose rows took no part in any multiplier, and for
 # collectives `unseen_gpu` that on a GPU none of whose rows is in the curves. Collectives inside a
-# domain and across the fabric (these with bench/between_nodes.csv) stand apart below: inside also
+# domain and across the fabric (these with scoring/between_nodes.csv) stand apart below: inside also
 # without the curves, across also on sources whose rows took no part in the fit of their fabric.
 """
 ENOUGH_ROWS = 5  # of other sources, for a multiplier of their own

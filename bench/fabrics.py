@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -22,11 +21,11 @@ from scoring import curves
 from scoring.collectives import forget_times
 from scoring.constants import FABRICS, FabricConstants, LinkConstants
 from scoring.fields import FieldError
+from scoring.held import BETWEEN_NODES
 from scoring.machines import CannotPredict, machine
 from scoring.measured import predict
 from scoring.validation import read_rows
 
-BETWEEN_NODES = Path(__file__).with_name("between_nodes.csv")
 BOUNDS = ("nvls_min_ranks", "first_node_gbits")  # no constants of a formula
 FEWEST = 5  # rows of other sources, for constants of their own
 

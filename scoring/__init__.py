@@ -35,6 +35,7 @@ Read it in this order; each module uses only those above it.
     what_if       other networks, and what the better one is worth
     sizing        the fewest GPUs that are fast enough
     machines      the machine that a measured row names
+    examples      a complete cluster and job
     measured_runs  the words of a measured training run
     measured_shapes  the model that a measured row names
     measured_software  the software that a measured row ran
@@ -43,6 +44,13 @@ Read it in this order; each module uses only those above it.
     measured      rows of published measurements as questions to the model
     validation    errors over many rows
     accuracy      those errors, as kept for the answers
+    held          measurements of collectives that others published (between_nodes.csv)
+    said          a sentence, its figures apart
+    nccl_log      what NCCL says of itself: which links it uses
+    nccl_rows     the rows that nccl-tests prints
+    nccl_tests    the output of nccl-tests, read back and its arithmetic checked
+    nccl_check    a run held against line rate, the model and what others measured
+    nccl_words    what came of it, in sentences
     cli           python -m scoring
 
 Symbols: T tokens of a micro-batch, h hidden, f inner width, a heads, L layers, V vocabulary, n
@@ -60,6 +68,12 @@ from scoring.goodput import Goodput, goodput, reliability
 from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters, unknown_facts
 from scoring.layout import Layout
+from scoring.nccl_check import Held, check_run
+from scoring.nccl_rows import BadPaste
+from scoring.nccl_tests import NAMES as NCCL_TESTS
+from scoring.nccl_tests import Run, read_run
+from scoring.nccl_words import sentences, verdict
+from scoring.said import Said
 from scoring.serving import Served, pareto, serve
 from scoring.sizing import Size, fewest_gpus, replica_gpus
 from scoring.transformers import Transformer
@@ -70,7 +84,9 @@ from scoring.workload import Job, job, job_fields, jobs
 __all__ = [
     "GOODPUT",
     "MODEL_VERSION",
+    "NCCL_TESTS",
     "SCENARIOS",
+    "BadPaste",
     "Changed",
     "Cluster",
     "DoesNotFit",
@@ -78,14 +94,18 @@ __all__ = [
     "FieldError",
     "Goodput",
     "Gpu",
+    "Held",
     "Job",
     "Layout",
     "Reliability",
+    "Run",
+    "Said",
     "Served",
     "Size",
     "Transformer",
     "best",
     "changed",
+    "check_run",
     "cluster",
     "cluster_fields",
     "clusters",
@@ -105,15 +125,18 @@ __all__ = [
     "measured_groups",
     "pareto",
     "rank",
+    "read_run",
     "reliability",
     "replica_gpus",
     "scenarios",
     "search",
+    "sentences",
     "serve",
     "supposing",
     "unknown_facts",
     "usd_lost_to_waiting_per_hour",
     "usd_per_mtoken",
     "validate",
+    "verdict",
     "whole_nodes",
 ]

@@ -1,4 +1,4 @@
-"""The command line: estimate, search, pareto, collective, validate.
+"""The command line: estimate, search, pareto, collective, nccl, validate.
 
 Exit 0 with an answer, 1 where the job does not fit (the reasons are the answer), 2 for bad input:
 then one sentence on stderr names the field, and nothing else is printed.
@@ -18,10 +18,16 @@ from scoring.collectives import KINDS, bus_bytes_per_s, group, legal_times
 from scoring.curves import correction
 from scoring.estimate import estimate, find_layouts, layouts_considered
 from scoring.estimate import search as search_layouts
+from scoring.examples import complete
 from scoring.fields import FieldError, Fields, read_file
 from scoring.hardware import Cluster, cluster_fields, clusters
 from scoring.layout import Layout
+from scoring.nccl_check import check_run
+from scoring.nccl_rows import BadPaste
+from scoring.nccl_tests import MOST_CHARACTERS, NAMES, read_run
+from scoring.nccl_words import sentences, verdict
 from scoring.refusals import unjoined
+from scoring.said import Said
 from scoring.serving import Served, pareto
 from scoring.units import GIGA, MOST_BYTES
 from scoring.validation import validate
@@ -54,13 +60,14 @@ def _run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     example = getattr(options, "example", None)
     if example:
-        print(json.dumps(_example(example), indent=2, ensure_ascii=False))
+        print(json.dumps(complete(example), indent=2, ensure_ascii=False))
         return OK
     commands = {
         "estimate": _estimate,
         "search": _search,
         "pareto": _pareto,
         "collective": _collective,
+        "nccl": _nccl,
         "validate": _validate,
     }
     return commands[options.command](options)
@@ -97,6 +104,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--ranks", metavar="N")
     command.add_argument("--bytes", metavar="N", help="buffer as nccl-tests counts it")
     command.add_argument("--example", choices=("cluster", "job"), help="print a complete file")
+    words = "output of nccl-tests or rccl-tests held against line rate, the model and others"
+    command = commands.add_parser("nccl", help=words, description=words)
+    command.add_argument("file", metavar="FILE|-", help="what the test printed; - is stdin")
+    _add_cluster(command)
+    command.add_argument("--nodes", metavar="N", help="where the output does not list its hosts")
+    command.add_argument("--collective", metavar="|".join(dict.fromkeys(NAMES.values())))
     words = "the model against measured rows"
     command = commands.add_parser("validate", help=words, description=words)
     command.add_argument("file", metavar="FILE.csv")
@@ -112,41 +125,17 @@ def _add_cluster(command: argparse.ArgumentParser) -> None:
 # ------------------------------------------------------------------ inputs
 
 
-def _example(kind: str) -> Mapping[str, object]:
-    """A complete file: a reference with the fields that it leaves to defaults written out."""
-    if kind == "cluster":
-        more = {
-            "pcie_generation": 5,
-            "pcie_p2p": "yes",
-            "oversubscription": 1,
-            "adaptive_routing": "yes",
-            "rail_optimised": "yes",
-            "gpu_power_watts": 700,
-            "max_gpus_on_one_fabric": 16384,
-            "usd_per_hour": 31.6,
-        }
-        return {**cluster_fields("dgx-h100-ndr"), **more}
-    written = {k: v for k, v in job_fields("llama3-70b-pretrain").items() if k != "model"}
-    shape = {
-        "layers": 80,
-        "hidden": 8192,
-        "ffn_hidden": 28672,
-        "heads": 64,
-        "kv_heads": 8,
-        "vocab": 128256,
-        "gated": True,
-        "experts": 0,
-        "topk": 0,
-    }
-    return {**written, **shape, "micro_batch": 1, "activation_recompute": "none"}
-
-
 def _read_cluster(options: argparse.Namespace) -> Cluster:
+    fields, name = _cluster_given(options)
+    return Cluster.from_fields(fields, name=name)
+
+
+def _cluster_given(options: argparse.Namespace) -> tuple[Mapping[str, object], str]:
     given = _required(options.cluster, "cluster")
     if given in clusters():
-        return Cluster.from_fields(cluster_fields(given), name=given)
+        return cluster_fields(given), given
     path = _path(given, "cluster", clusters())
-    return Cluster.from_fields(read_file(path), name=path.stem)
+    return read_file(path), path.stem
 
 
 def _read_job(options: argparse.Namespace) -> Job:
@@ -280,6 +269,34 @@ def _collective(options: argparse.Namespace) -> int:
     )
     _print(answer if options.json else None, [words])
     return OK
+
+
+def _nccl(options: argparse.Namespace) -> int:
+    kind = Fields({"collective": options.collective}).text("collective", NAMES.values())
+    fields, nodes = _cluster_given(options)[0], options.nodes
+    try:
+        run = read_run(_pasted(options.file), kind)
+    except BadPaste as bad:
+        raise FieldError("file", str(bad)) from None
+    held = check_run(run, fields, None if nodes is None else _whole(nodes, "nodes", 1_000_000))
+    said = [*(str(each) for each in run.inferred), *map(_with_line, sentences(held))]
+    _print(verdict(held) if options.json else None, [*said, *map(_with_line, run.problems)])
+    return OK
+
+
+def _with_line(said: Said) -> str:
+    return f"{said}" if said.line is None else f"line {said.line}: {said}"
+
+
+def _pasted(given: str) -> str:
+    """The text of a file, or of stdin; no more of it than is ever read."""
+    try:
+        if given == "-":
+            return sys.stdin.read(MOST_CHARACTERS + 1)
+        with Path(given).open(encoding="utf-8", errors="replace") as file:
+            return file.read(MOST_CHARACTERS + 1)
+    except (OSError, ValueError):
+        raise FieldError("file", "cannot be read.") from None
 
 
 def _validate(options: argparse.Namespace) -> int:

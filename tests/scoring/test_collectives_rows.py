@@ -190,7 +190,7 @@ def test_bus_and_algorithm_bandwidth_and_time_say_the_same():
 @pytest.mark.parametrize(
     ("link", "gbits", "gpu", "kind", "ranks", "points"),
     [
-        # bench/between_nodes.csv; size in MiB → time in us
+        # scoring/between_nodes.csv; size in MiB → time in us
         ("InfiniBand NDR", 400, "H100", "all_reduce", 16, {1: 93, 8: 152, 64: 477, 1024: 4497}),
         ("InfiniBand NDR", 400, "H100", "all_reduce", 32, {8: 217, 64: 579, 1024: 5809}),
         ("RoCE", 400, "H200", "all_reduce", 16, {1: 77, 8: 150, 64: 461, 1024: 4389}),
