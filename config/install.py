@@ -9,24 +9,26 @@ virtualenv is written last: an interrupted install never looks finished.
 
 import fcntl
 import hashlib
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 FLOOR = (3, 11)
+CLIENT = Path(__file__).resolve().parents[1] / "client"
 ALSO = {"requirements-dev.txt": "requirements.txt"}  # the development lock holds the other one
 
 
 def main(venv: Path, lock: Path) -> None:
-    """Make `venv` hold what `lock` names, unless it does already."""
+    """Make `venv` hold what `lock` names, unless it does already, and this checkout's command."""
     refuse_unfit_python()
-    if stamp(venv, lock) in stamps(venv):
-        return
     try:
-        with venv.with_name(f"{venv.name}.lock").open("w") as gate:
-            fcntl.flock(gate, fcntl.LOCK_EX)  # another make in this folder may be at it
-            if stamp(venv, lock) not in stamps(venv):
-                install(venv, lock)
+        if stamp(venv, lock) not in stamps(venv):
+            with venv.with_name(f"{venv.name}.lock").open("w") as gate:
+                fcntl.flock(gate, fcntl.LOCK_EX)  # another make in this folder may be at it
+                if stamp(venv, lock) not in stamps(venv):
+                    install(venv, lock)
+        offer_command(venv)
     except OSError as error:
         sys.exit(f"{error.filename or venv} cannot be written ({error.strerror}).")
 
@@ -64,6 +66,21 @@ def install(venv: Path, lock: Path) -> None:
     done = [lock.name, ALSO.get(lock.name, lock.name)]
     lines = {*before, *(stamp(venv, lock.with_name(name)) for name in done)}
     (venv / "installed").write_text("".join(sorted(lines)))
+
+
+def offer_command(venv: Path) -> None:
+    """`bin/fabricscout`: the client of this checkout as it stands; nothing is built or copied."""
+    (packages,) = venv.glob("lib/python*/site-packages")
+    python = shlex.quote(str(venv / "bin" / "python"))
+    put(packages / "fabricscout.pth", f"{CLIENT}\n")
+    put(venv / "bin" / "fabricscout", f'#!/bin/sh\nexec {python} -m fabricscout "$@"\n')
+
+
+def put(file: Path, text: str) -> None:
+    """Write a file that can be run, unless it is there: a service may be running from it."""
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        file.write_text(text, encoding="utf-8")
+        file.chmod(0o755)
 
 
 def stamp(venv: Path, lock: Path) -> str:

@@ -1,0 +1,104 @@
+"""What changed between two moments: the offers of each (`as_of`), held side by side."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from fabricscout.answers import Offer
+from fabricscout.connection import Value
+
+if TYPE_CHECKING:
+    from fabricscout.client import FabricScout
+
+Moment = str | date  # a datetime, too; a day is its last moment
+IDENTITY = ("provider", "via", "instance_type", "region", "tier", "price_model")
+SHOWN = (*IDENTITY, "usd_per_gpu_hour", "collected_at", "source_url")
+
+
+class Change(TypedDict):
+    """One offer that is new, gone, or priced otherwise.
+
+    A price is None where the offer was not listed or its price not published: never zero. `rise`
+    is now ÷ was − 1, None where either is. Source and time are of the latter price, of the former
+    where it is gone.
+    """
+
+    what: Literal["price", "new", "gone"]
+    provider: str
+    via: str | None
+    instance_type: str
+    region: str | None
+    tier: str | None
+    price_model: str
+    was_usd_per_gpu_hour: str | None
+    now_usd_per_gpu_hour: str | None
+    rise: float | None
+    collected_at: str
+    source_url: str
+
+
+def changes(
+    scout: "FabricScout", since: Moment, until: Moment | None = None, **filters: Value | None
+) -> list[Change]:
+    """What changed from `since` to `until` (None: now), the steepest rise first.
+
+    Parameters
+    ----------
+    filters
+        Parameters of `offers`; an offer that no longer passes them is gone. `rows="type"` holds
+        the lowest price of each type against the lowest there was, wherever it is.
+
+    Raises
+    ------
+    FabricScoutError
+        As `offers` does.
+    """
+    asked = {"rows": "region", **filters, "fields": SHOWN}
+    keys = tuple(key for key in IDENTITY if key != "region" or asked["rows"] == "region")
+    before, after = (
+        {
+            tuple(offer[key] for key in keys): offer  # type: ignore[literal-required]
+            for offer in scout.offers(**{**asked, "as_of": moment})
+        }
+        for moment in (since, until)
+    )
+    return sorted(_differences(before, after), key=_steepest_first)
+
+
+def _differences(
+    before: Mapping[tuple[object, ...], Offer], after: Mapping[tuple[object, ...], Offer]
+) -> Iterator[Change]:
+    for key in before.keys() | after.keys():
+        was, now = before.get(key), after.get(key)
+        if was is None and now is not None:
+            yield _change("new", now, None, now["usd_per_gpu_hour"])
+        elif was is not None and now is None:
+            yield _change("gone", was, was["usd_per_gpu_hour"], None)
+        elif was and now and was["usd_per_gpu_hour"] != now["usd_per_gpu_hour"]:
+            yield _change("price", now, was["usd_per_gpu_hour"], now["usd_per_gpu_hour"])
+
+
+def _change(
+    what: Literal["price", "new", "gone"], offer: Offer, was: str | None, now: str | None
+) -> Change:
+    known = was is not None and now is not None and Decimal(was) > 0
+    return {
+        "what": what,
+        "provider": offer["provider"],
+        "via": offer["via"],
+        "instance_type": offer["instance_type"],
+        "region": offer["region"],
+        "tier": offer["tier"],
+        "price_model": offer["price_model"],
+        "was_usd_per_gpu_hour": was,
+        "now_usd_per_gpu_hour": now,
+        "rise": float(Decimal(now or 0) / Decimal(was or 1) - 1) if known else None,
+        "collected_at": offer["collected_at"],
+        "source_url": offer["source_url"],
+    }
+
+
+def _steepest_first(change: Change) -> tuple[object, ...]:
+    rise = change["rise"]
+    return (rise is None, -(rise or 0), change["what"], *(str(change[key]) for key in IDENTITY))  # type: ignore[literal-required]

@@ -1,0 +1,102 @@
+"""The commands onto one list each: offers, fabrics, prices, changes, facts."""
+
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import Any
+
+from fabricscout.client import FabricScout, Rows
+from fabricscout.command import Answer, Asked, bad
+
+ROSE = 4  # the exit code of a price that rose
+OFFER_COLUMNS = (
+    "provider", "instance_type", "region", "tier", "gpu", "gpu_count", "scale_up",
+    "nvlink_domain_gpus", "fabric", "fabric_gbits_per_s_per_gpu", "gpudirect_rdma", "price_model",
+    "usd_per_gpu_hour", "collected_at", "stale",
+)  # fmt: skip
+FABRIC_COLUMNS = (
+    "provider", "gpu", "technology", "generation", "gbits_per_s_per_gpu", "max_gpus", "multi_node",
+    "how", "lowest_on_demand.usd_per_gpu_hour", "lowest_on_demand.collected_at", "source",
+    "checked",
+)  # fmt: skip
+PRICE_COLUMNS = (
+    "provider", "instance_type", "region", "tier", "price_model", "usd_per_hour", "valid_from",
+    "valid_to", "source_url",
+)  # fmt: skip
+CHANGE_COLUMNS = (
+    "what", "provider", "instance_type", "region", "tier", "price_model", "was_usd_per_gpu_hour",
+    "now_usd_per_gpu_hour", "rise", "collected_at", "source_url",
+)  # fmt: skip
+FACT_COLUMNS = ("attribute", "value", "unit", "basis", "checked", "disputed", "source")
+
+
+def offers(scout: FabricScout, asked: Asked) -> Answer:
+    """What can be rented."""
+    return _listed(scout.offers(**asked.page), asked, OFFER_COLUMNS)
+
+
+def fabrics(scout: FabricScout, asked: Asked) -> Answer:
+    """Types that can be reserved together."""
+    return _listed(scout.fabrics(**asked.page), asked, FABRIC_COLUMNS)
+
+
+def prices(scout: FabricScout, asked: Asked) -> Answer:
+    """Price periods."""
+    return _listed(scout.prices(**asked.page), asked, PRICE_COLUMNS, valid_to="still")
+
+
+def _listed(rows: Rows[Any], asked: Asked, columns: Sequence[str], **absent: str) -> Answer:
+    """The rows of a door, as many as are wanted, and what was left out of them."""
+    found = list(islice(rows, None if asked.limit is None else asked.limit + 1))
+    notes = []
+    if asked.own("limit") is None and asked.limit is not None and len(found) > asked.limit:
+        notes.append(f"the first {asked.limit} of more; --limit 500 shows more, --csv all.")
+    if (count := rows.about.get("count")) is not None:
+        notes.append(f"{count} in all.")
+    if left_out := rows.about.get("left_out"):
+        by = rows.about["left_out_by"]
+        said = ", ".join(f"{name} {count}" for name, count in by.items())
+        let = f"--include-unknown {','.join(by)} lets them in"
+        notes.append(f"{left_out} left out by an unknown ({said}); {let}.")
+    if wanted := asked.parameters.get("fields"):
+        columns = str(wanted).split(",")
+    shown = found[: asked.limit]
+    return Answer(shown, columns, absent=absent, about=rows.about, notes=notes)
+
+
+def changes(scout: FabricScout, asked: Asked) -> Answer:
+    """What is new, gone or priced otherwise; or only what rose by more than a share."""
+    found = scout.changes(asked.own("since"), asked.own("until"), **asked.parameters)
+    limit: str | None = asked.own("fail_if_price_rises")
+    code = None
+    if limit is not None:
+        most = _share(limit)
+        found = [each for each in found if each["rise"] is not None and each["rise"] > most]
+        one = scout.offers(**{**asked.parameters, "page_size": 1})
+        code = ROSE if found else (0 if next(iter(one), None) else None)
+    about = {"since": asked.own("since"), "until": asked.own("until")}
+    absent = dict.fromkeys(("was_usd_per_gpu_hour", "now_usd_per_gpu_hour", "rise"), "-")
+    return Answer(found, CHANGE_COLUMNS, absent=absent, about=about, code=code)
+
+
+def _share(text: str) -> Decimal:
+    """`10%` or `0.1` as a share."""
+    try:
+        share = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except InvalidOperation:
+        share = Decimal(-1)
+    if not share.is_finite() or share < 0:
+        raise bad("--fail-if-price-rises", f"must be a share like 10% or 0.1, not {text!r}.")
+    return share
+
+
+def facts(scout: FabricScout, asked: Asked) -> Answer:
+    """Every attribute of a type, unknown ones too; of a GPU or narrowed, the ledger's lines."""
+    subject: str = asked.own("subject")
+    provider, slash, name = subject.partition("/")
+    if not slash or asked.parameters:
+        rows = scout.facts(**{"live": True, **asked.page, "subject": subject})
+        return _listed(rows, asked, FACT_COLUMNS, unit="-", disputed="-")
+    whole = scout.instance(provider, name)
+    absent = {"unit": "-", "basis": "-", "checked": "-", "source": "nobody says"}
+    return Answer(whole["facts"], FACT_COLUMNS, absent=absent, whole=whole)

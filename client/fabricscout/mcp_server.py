@@ -1,0 +1,264 @@
+"""`fabricscout mcp`: offers, facts, ranking and comparison as tools of the Model Context Protocol.
+
+What a tool takes is what the API's own schema says of the door behind it, so both know the same
+parameters. Answers are cut to what a model can read, and keep the source and date of each value;
+what is unknown stays null.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import anyio.to_thread
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+from fabricscout.client import FabricScout
+from fabricscout.errors import ApiError, BadInput, FabricScoutError
+
+Json = dict[str, Any]
+T = TypeVar("T")
+ROWS = 10  # of an answer, where nothing else is asked
+RANKED = 5
+INSTRUCTIONS = (
+    "Rentable GPU clusters compared by their interconnect. null is unknown: never zero, never "
+    "'no'; a price of null is not published. Every value has a source and a date: give them with "
+    "it, and say where a price is marked stale. Bandwidths are one way."
+)
+OFFER = (
+    "provider", "via", "instance_type", "region", "tier", "price_model", "gpu", "gpu_count",
+    "gpu_memory_gb", "scale_up", "scale_up_gbytes_per_s", "nvlink_domain_gpus", "fabric",
+    "fabric_gbits_per_s_per_gpu", "gpudirect_rdma", "multi_node", "cliff", "disputed",
+    "usd_per_hour", "usd_per_gpu_hour", "price_note", "collected_at", "stale", "source_url",
+)  # fmt: skip
+PRICE = (
+    "region", "country", "tier", "price_model", "available", "usd_per_gpu_hour", "price_note",
+    "collected_at", "stale", "source_url",
+)  # fmt: skip
+NOT_FOR_A_MODEL = ("format",)  # an answer is JSON here
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One tool: what it is for, what it takes, and the function that answers."""
+
+    says: str
+    takes: Json
+    answer: Callable[[FabricScout, Json], Json]
+
+
+def serve(scout: FabricScout) -> None:
+    """Answer on stdin and stdout until stdin ends."""
+    anyio.run(_serve, scout)
+
+
+async def _serve(scout: FabricScout) -> None:
+    tools = cache(partial(doors, scout))  # a service keeps its schema
+    one_at_a_time = anyio.CapacityLimiter(1)  # the client is not made for several threads
+
+    async def in_turn(question: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(question, limiter=one_at_a_time)
+
+    async def list_tools(
+        _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=_tools(await in_turn(tools)))
+
+    async def call_tool(
+        _context: ServerRequestContext[Any], params: CallToolRequestParams
+    ) -> CallToolResult:
+        return await in_turn(partial(_called, scout, tools, params.name, params.arguments or {}))
+
+    served: Server[Any] = Server(
+        "fabricscout", instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+    async with stdio_server() as (incoming, outgoing):
+        await served.run(incoming, outgoing, served.create_initialization_options())
+
+
+def _tools(found: Mapping[str, Door]) -> list[Tool]:
+    return [
+        Tool(
+            name=name,
+            description=door.says,
+            input_schema=door.takes,
+            annotations=ToolAnnotations(read_only_hint=True),
+        )
+        for name, door in found.items()
+    ]
+
+
+def _called(
+    scout: FabricScout, tools: Callable[[], Mapping[str, Door]], name: str, arguments: Json
+) -> CallToolResult:
+    """The answer; where there is none, the reason in words, for the model to ask better."""
+    try:
+        found = tools()
+        if name not in found:
+            raise _bad("tool", f"is one of: {', '.join(found)}.")
+        if strange := sorted(set(arguments) - set(found[name].takes["properties"])):
+            raise _bad(strange[0], f"is not an argument of {name}.")
+        if missing := [key for key in found[name].takes["required"] if key not in arguments]:
+            raise _bad(missing[0], "is required.")
+        answer = found[name].answer(scout, arguments)
+    except FabricScoutError as refused:
+        said: Json = {"message": str(refused)}
+        if isinstance(refused, ApiError):
+            said |= {"code": refused.code, "fields": refused.fields}
+        return _result({"error": said}, is_error=True)
+    return _result(answer)
+
+
+def _result(value: Json, *, is_error: bool = False) -> CallToolResult:
+    text = json.dumps(value, ensure_ascii=False)
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=value, is_error=is_error
+    )
+
+
+def _bad(field: str, said: str) -> BadInput:
+    return BadInput(400, "bad_argument", f"{field} {said}", {field: [said]})
+
+
+# --- What the tools take ----------------------------------------------------------------------
+
+
+def doors(scout: FabricScout) -> Mapping[str, Door]:
+    """The tools, from the service's own schema."""
+    schema = scout.connection.get("schema/")
+    offers = schema["paths"]["/api/v1/offers/"]["get"]
+    estimates = schema["paths"]["/api/v1/estimates/"]["post"]
+    filters = {
+        each["name"]: {**each["schema"], "description": each.get("description", "")}
+        for each in offers["parameters"]
+        if each["name"] not in NOT_FOR_A_MODEL
+    }
+    question = _resolved(schema, estimates["requestBody"]["content"]["application/json"]["schema"])
+    ranking = {**question["properties"], "filter": _object(filters), "limit": _whole("Clusters")}
+    return {
+        "offers": Door(_says(offers), _object(filters), _offers),
+        "instance_facts": Door(
+            "Everything known of one instance type: each fact with basis, source and date, its "
+            "prices by region, and what nobody says.",
+            _object(
+                {"provider": _text("As in offers"), "instance_type": _text("The provider's name")},
+                "provider",
+                "instance_type",
+            ),
+            _instance_facts,
+        ),
+        "rank": Door(_says(estimates), _object(ranking, "workload"), _rank),
+        "compare": Door(
+            "Instance types side by side: facts with their evidence, lowest prices, and with a "
+            "workload and a count of GPUs an estimate of each.",
+            _object(
+                {
+                    "picks": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "minItems": 1,
+                        "description": "provider/instance_type each",
+                    },
+                    "workload": _text("Its slug; the API's workloads/ lists them"),
+                    "gpus": _whole("GPUs of the workload"),
+                    "price_model": filters["price_model"].get("items", {"type": "string"}),
+                },
+                "picks",
+            ),
+            _compare,
+        ),
+    }
+
+
+def _resolved(schema: Json, kind: Json) -> Json:
+    """A schema, or the one that its $ref names."""
+    for name in kind.get("$ref", "#").split("/")[1:]:
+        schema = schema[name]
+    return schema if "$ref" in kind else kind
+
+
+def _object(properties: Json, *required: str) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _text(says: str) -> Json:
+    return {"type": "string", "description": says}
+
+
+def _whole(says: str) -> Json:
+    return {"type": "integer", "minimum": 1, "description": says}
+
+
+def _says(door: Json) -> str:
+    return " ".join(door.get("description", "").split())
+
+
+# --- What they answer -------------------------------------------------------------------------
+
+
+def _offers(scout: FabricScout, asked: Json) -> Json:
+    page = scout.connection.get("offers/", {"page_size": ROWS, "fields": OFFER, **asked})
+    following = parse_qs(urlsplit(page.pop("next") or "").query)
+    del page["previous"]
+    return {**page, "next_cursor": following.get("cursor", [None])[0]}
+
+
+def _instance_facts(scout: FabricScout, asked: Json) -> Json:
+    found = scout.instance(asked["provider"], asked["instance_type"])
+    left = {"group", "claims", "withdrawn"}
+    return {
+        "provider": found["provider"],
+        "instance_type": found["instance_type"],
+        "facts": [{k: v for k, v in fact.items() if k not in left} for fact in found["facts"]],
+        "prices": _cut(found["prices"], PRICE),
+        "still_to_ask": [each["ask"] for each in found["checklist"] if not each["known"]],
+    }
+
+
+def _rank(scout: FabricScout, asked: Json) -> Json:
+    more = {key: value for key, value in asked.items() if key not in {"limit", "filter"}}
+    found = scout.rank(**more, where=asked.get("filter"))
+    limit = asked.get("limit", RANKED)
+    if not isinstance(limit, int):
+        raise _bad("limit", "must be a whole number.")
+    return {
+        **found,
+        "ranked": len(found["results"]),
+        "results": [
+            {**each, "offer": _cut([each["offer"]], OFFER)[0]} for each in found["results"][:limit]
+        ],
+        "left_out": [
+            {key: each["offer"].get(key) for key in ("provider", "instance_type")}
+            | {"reason": each["reason"]}
+            for each in found["left_out"]
+        ],
+    }
+
+
+def _compare(scout: FabricScout, asked: Json) -> Json:
+    for pick in asked["picks"]:
+        if "/" not in pick:
+            raise _bad("picks", f"are provider/instance_type each, not {pick!r}.")
+    return dict(scout.compare(**asked))
+
+
+def _cut(rows: Sequence[Any], keys: Sequence[str]) -> list[Json]:
+    return [{key: row.get(key) for key in keys} for row in rows]
