@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from catalog.counts import Counts, count, rows_of
+from catalog.counts import Counts, count, rows_of, rows_read
 from catalog.filters import OfferQuery, Rows
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
@@ -37,18 +37,28 @@ EVIDENCE = (
     "scale_up", "scale_up_domain_gpus", "scale_up_gbytes_per_s", "fabric", "fabric_gbits_per_s",
     "fabric_gbits_per_s_per_nic", "gpudirect_rdma",
 )  # fmt: skip
-_SHOWN = ", ".join(f"'{name}'" for name in EVIDENCE)
 # One row per type × tier × price model: what these name is one row.
 TYPE_KEY = "instance_type_id, via, tier, price_model"
 # By price: what is not published stands last, and what is too old to rank after all fresher.
 PRICED_FIRST = "usd_per_gpu_hour is null, outdated"
 
 
+class Row(dict[str, Any]):
+    """A row by its columns; `read` is what it was read from, which can be a key."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, columns: Sequence[str], values: Sequence[Any]) -> None:
+        super().__init__(zip(columns, values, strict=False))
+        self.read = tuple(tuple(v) if type(v) is list else v for v in self.values())
+        self["evidence"] = orjson.loads(self["evidence"] or "{}")
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """Some rows of a list, and what a reader needs to know of the rest."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     next: str | None = None
     previous: str | None = None
     count: int | None = None
@@ -58,10 +68,10 @@ class Page:
     all_outdated: bool = False
 
 
-def page(query: OfferQuery, facets: Iterable[str] = ()) -> Page:
+def page(query: OfferQuery, facets: Iterable[str] = (), evidence: Sequence[str] = EVIDENCE) -> Page:
     """One page of rows for a template, and the counts of these facets.
 
-    A row has every key of an offer, and HELPERS.
+    A row has every key of an offer, and HELPERS; of its evidence these attributes.
 
     Raises
     ------
@@ -69,8 +79,9 @@ def page(query: OfferQuery, facets: Iterable[str] = ()) -> Page:
         Where the cursor was not given out for this very list.
     """
     columns = (*OFFER_KEYS, *HELPERS, "regions")
-    walk = _Walk(query, columns)
-    rows = [_row(columns, row) for row in walk.rows]
+    walk = _Walk(query, columns, evidence=evidence)
+    keys = (*columns, *(query.currency.keys if query.currency else ()))
+    rows = [Row(keys, row) for row in walk.rows]
     counts = count(query, facets)
     priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
     return Page(
@@ -85,7 +96,7 @@ def page(query: OfferQuery, facets: Iterable[str] = ()) -> Page:
     )
 
 
-def cheapest(query: OfferQuery) -> list[dict[str, Any]]:
+def cheapest(query: OfferQuery) -> list[Row]:
     """Every row of the list, not a page of it: what the cost model ranks; `query.only` of them."""
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     matching, values = _matching(query)
@@ -93,13 +104,7 @@ def cheapest(query: OfferQuery) -> list[dict[str, Any]]:
     sql = (
         f"with page as ({matching}) select {shown} from page join {query.source} l using (offer_id)"
     )
-    return [_row(columns, row) for row in rows_of(sql, [*values, *query.at])]
-
-
-def _row(columns: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    row = dict(zip(columns, values, strict=False))
-    row["evidence"] = orjson.loads(row["evidence"] or "{}")
-    return row
+    return [Row(columns, row) for row in rows_of(sql, [*values, *query.at])]
 
 
 def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
@@ -114,6 +119,8 @@ def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
     extra |= {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
     if query.count:
         extra["count"] = counts.rows
+    if query.currency:
+        extra["currency"] = query.currency.as_json()
     if query.facets:
         extra["facets"] = {
             name: [{"value": value, "count": rows} for value, rows in values]
@@ -124,13 +131,29 @@ def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
     yield b"]," + orjson.dumps(extra)[1:]
 
 
-def lines(query: OfferQuery) -> Iterator[bytes]:
-    """One JSON object a line, of this page."""
-    for row in _Walk(query, query.fields, as_json=True).rows:
-        yield row[0].encode() + b"\n"
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """One JSON object a line, of this page or of the whole list; cursors to the next pages."""
+
+    lines: Iterable[bytes]
+    next: str | None
+    previous: str | None
 
 
-def of_type(instance_type_id: int) -> list[dict[str, Any]]:
+def lines(query: OfferQuery) -> Lines:
+    """The rows as lines. A whole list is read from the database as the lines are taken.
+
+    Raises
+    ------
+    BadQuery
+        Where the cursor was not given out for this very list.
+    """
+    walk = _Walk(query, query.fields, as_json=True)
+    written = (row[0].encode() + b"\n" for row in walk.rows)
+    return Lines(written, walk.next, walk.previous)
+
+
+def of_type(instance_type_id: int) -> list[Row]:
     """Every listed offer of one type, the cheapest first: for its own page."""
     columns = (*OFFER_KEYS, *HELPERS)
     shown = ", ".join(_select(column) for column in columns)
@@ -138,7 +161,7 @@ def of_type(instance_type_id: int) -> list[dict[str, Any]]:
         f"select {shown} from offer_listing where instance_type_id = %s "
         f"order by {PRICED_FIRST}, usd_per_gpu_hour, offer_id"
     )
-    return [_row(columns, row) for row in rows_of(sql, [instance_type_id])]
+    return [Row(columns, row) for row in rows_of(sql, [instance_type_id])]
 
 
 # --- The statement ----------------------------------------------------------------------------
@@ -174,12 +197,13 @@ def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tupl
     return sql, [*query.at, *values]
 
 
-def _select(column: str) -> str:
+def _select(column: str, evidence: Iterable[str] = EVIDENCE) -> str:
     """How a column is read: money as the text of a decimal without trailing zeros."""
     if column == "evidence":
+        names = ", ".join(f"'{name}'" for name in evidence)
         return (
             "(select jsonb_object_agg(key, value) from jsonb_each(evidence) "
-            f"where key in ({_SHOWN})) as evidence"
+            f"where key = any(array[{names}]::text[])) as evidence"
         )
     return f"trim_scale({column})::text as {column}" if column in MONEY else column
 
@@ -216,23 +240,36 @@ def _known(name: str) -> str:
 class _Walk:
     """One step through a list: the rows of this page, and cursors to its neighbours."""
 
-    def __init__(self, query: OfferQuery, columns: Sequence[str], *, as_json: bool = False) -> None:
+    def __init__(
+        self,
+        query: OfferQuery,
+        columns: Sequence[str],
+        *,
+        evidence: Iterable[str] = EVIDENCE,
+        as_json: bool = False,
+    ) -> None:
         self.query = query
         self.keys = _sort_keys(query)
+        self.next = self.previous = None
         at = Cursor.read(query.cursor, _list_of(query))
-        rows = self._fetch(columns, at, as_json=as_json)
+        selected = [_select(column, evidence) for column in columns]
+        if query.currency:
+            selected += query.currency.selected
+        sql, values = self._statement(", ".join(selected), at, as_json=as_json)
+        if query.whole:
+            self.rows = rows_read(sql, values)
+            return
+        rows = rows_of(sql, values)
         more = len(rows) > query.page_size
         rows = rows[: query.page_size]
         if at and at.backward:
             rows.reverse()
-        self.rows = rows
+        self.rows: Iterable[tuple[Any, ...]] = rows
         ahead, behind = (bool(at), more) if at and at.backward else (more, bool(at))
         self.next = self._cursor(rows[-1], backward=False) if rows and ahead else None
         self.previous = self._cursor(rows[0], backward=True) if rows and behind else None
 
-    def _fetch(
-        self, columns: Sequence[str], at: Cursor | None, *, as_json: bool
-    ) -> list[tuple[Any, ...]]:
+    def _statement(self, shown: str, at: Cursor | None, *, as_json: bool) -> tuple[str, list[Any]]:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
         needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
         matching, values = _matching(self.query, needed)
@@ -242,16 +279,16 @@ class _Walk:
         )
         keyed = ", ".join(f"{key} as k{n}" for n, (key, _) in enumerate(self.keys))
         keys = ", ".join(f"k{n}::text" for n in range(len(self.keys)))
-        shown = ", ".join(_select(column) for column in columns)
         row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
         after, passed = self._after(at) if at else ("true", [])
+        limit = "all" if self.query.whole else self.query.page_size + 1
         sql = (
             f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
-            f"where {after} order by {order} limit {self.query.page_size + 1}) "
+            f"where {after} order by {order} limit {limit}) "
             f"select {row}, array[{keys}] from page join {self.query.source} l using (offer_id) "
             f"order by {order}"
         )
-        return rows_of(sql, [*values, *passed, *self.query.at])
+        return sql, [*values, *passed, *self.query.at]
 
     def _after(self, at: Cursor) -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""

@@ -4,7 +4,7 @@ htmx asks for the same addresses and gets the part that changed (`wants_fragment
 what the API reads, through the same functions, so that rows on screen, in CSV and in JSON agree.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
-from catalog import exchange, freshness, presets, wording
+from catalog import columns, exchange, freshness, presets, wording
 from catalog import offers as listing
 from catalog.filters import OfferQuery, Rows, parse
 from catalog.models import Provider
@@ -27,12 +27,8 @@ from catalog.records import PriceModel
 from catalog.sources import Origin, not_live, older_than, sources
 
 OFFERS = "/"
+COMPARE = "/compare/"
 CSV = "/api/v1/offers/"
-# The table's columns that sort, and where a heading has them.
-SORTS = (
-    "instance_type", "gpu", "usd_per_gpu_hour", "nvlink_domain_gpus", "scale_up_gbytes_per_s",
-    "fabric", "fabric_gbits_per_s_per_gpu", "cliff", "gpudirect_rdma",
-)  # fmt: skip
 OUTDATED_DAYS = freshness.LIMITS[PriceModel.ON_DEMAND].outdated.days
 
 
@@ -64,30 +60,44 @@ def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
     titles = provider_titles()
+    picks, too_many = presets.picked(now, titles), presets.too_many(now)
+    if now.pop("compare", None) and picks and not too_many:
+        return _elsewhere(request, link(COMPARE, {"pick": now["pick"]}))
+    if too_many:
+        now["pick"] = presets.BREAK.join(each.value for each in picks)
+    shown = columns.shown(_named(now))
     dated = query.sorts_by_price and not rows.previous and all_dated(rows)
+    here = set(map(presets.pick_of, rows.rows)) if query.rows is Rows.TYPE else set()
     context = {
         "room": "offers",
         "here": link(OFFERS, now, cursor=now.get("cursor")),
         "now": now,
         "page": rows,
+        "columns": shown,
+        "groups": columns.grouped(shown),
+        "picks": picks,
+        "elsewhere": [each for each in picks if each.value not in here],
+        "too_many": too_many,
         "by_region": query.rows is Rows.REGION,
         "tabs": presets.tabs(OFFERS, now),
         "chips": list(presets.chips(OFFERS, now, query, titles)),
         "kept": list(presets.kept(now)),
         "facets": presets.facets(now, rows.facets, titles),
-        "sorts": sorts(OFFERS, now, query),
+        "finder": None if now else presets.finder(rows.facets),
+        "sorts": sorts(OFFERS, now, query, shown),
         "left_out": left_out(OFFERS, now, rows),
         "dated": dated,
         "outdated_days": OUTDATED_DAYS if dated and older_than(OUTDATED_DAYS) else None,
         "problems": problems,
         "said": said(rows, query),
         "links": {
-            "csv": link(CSV, now, cursor=now.get("cursor"), format="csv"),
+            "csv": _csv(now, shown),
             "by_type": link(OFFERS, now, rows=None),
             "by_region": link(OFFERS, now, rows="region"),
             "next": rows.next and link(OFFERS, now, cursor=rows.next),
             "previous": rows.previous and link(OFFERS, now, cursor=rows.previous),
             "without_last": without_last(OFFERS, now, query),
+            "without_picks": link(OFFERS, now, pick=None, cursor=now.get("cursor")),
         },
     }
     status = 400 if problems else 200
@@ -102,16 +112,44 @@ def readable(
     Nothing is filtered by a parameter that is wrong; the page says which and what it must be.
     """
     now, problems = presets.state(given), list[dict[str, str]]()
-    asked = given
+    for name in set(_named(now)) - set(columns.COLUMNS):
+        must_be = gettext("%(name)s is no column. There are: %(all)s.")
+        words = {"name": name[:80], "all": ", ".join(columns.COLUMNS)}
+        problems.append(_problem(now, "cols", [must_be % words]))
+    if problems:
+        del now["cols"]
+    evidence = columns.evidence(columns.shown(_named(now)))
+    asked = given.copy()
+    for name in presets.PAGE:
+        asked.pop(name, None)
     while True:
         try:
             query = parse(asked)
-            return now, query, listing.page(query, presets.BAR), problems
+            return now, query, listing.page(query, presets.BAR, evidence), problems
         except BadQuery as bad:
             wrong = {name for name in asked if name[:80] in bad.fields}
             problems += [_problem(now, name, bad.fields[name[:80]]) for name in sorted(wrong)]
             now = {name: text for name, text in now.items() if name not in wrong} if wrong else {}
             asked = presets.reading(now)
+
+
+def _named(now: State) -> list[str]:
+    """The columns that the address names."""
+    return [name for name in now.get("cols", "").split(",") if name]
+
+
+def _csv(now: State, shown: Sequence[columns.Column]) -> str:
+    """This very table as a file: its rows, its order, its columns."""
+    fields = ",".join(columns.fields(shown))
+    page = dict.fromkeys(presets.PAGE)
+    return link(CSV, now, **page, cursor=now.get("cursor"), fields=fields, format="csv")
+
+
+def _elsewhere(request: HttpRequest, there: str) -> HttpResponse:
+    """On to another page; htmx is told so in its own way."""
+    if "HX-Request" in request.headers:
+        return HttpResponse(headers={"HX-Redirect": there})
+    return HttpResponseRedirect(there)
 
 
 def _problem(now: State, name: str, must_be: list[str]) -> dict[str, str]:
@@ -134,11 +172,13 @@ def provider_titles() -> dict[str, str]:
     return dict(Provider.objects.values_list("slug", "title"))
 
 
-def sorts(path: str, now: State, query: OfferQuery) -> dict[str, dict[str, str]]:
+def sorts(
+    path: str, now: State, query: OfferQuery, shown: Sequence[columns.Column]
+) -> dict[str, dict[str, str]]:
     """For each heading its link, its arrow and its aria-sort: only the leading field has them."""
     leading, down = query.sort[0]
     found = {}
-    for name in SORTS:
+    for name in ("instance_type", *(column.name for column in shown if column.sorts)):
         turned = name if name != leading or down else f"-{name}"
         aria = ("descending" if down else "ascending") if name == leading else ""
         arrow = {"descending": "▼", "ascending": "▲"}.get(aria, "")

@@ -7,6 +7,7 @@ what the address says now, with one thing changed, and without the cursor.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -14,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from catalog import wording
+from catalog import columns, wording
 from catalog.counts import count
 from catalog.filters import FACETS, FILTERS, OfferQuery, parse
 from catalog.models import CatalogVersion
@@ -39,8 +40,13 @@ BAR: Mapping[str, str | Promise] = {
     "usd_per_gpu_hour_max": _("Price"),
 }
 ALWAYS_KNOWN = {"provider", "price_model"}  # an offer without them is not accepted
-LISTS = {name for name, f in FILTERS.items() if f.many} | {"include_unknown", "sort"}
+LISTS = {name for name, f in FILTERS.items() if f.many} | {"include_unknown", "sort", "cols"}
+PAGE = ("cols", "pick", "compare")  # parameters of the page, besides those of the list
+BREAK = "\n"  # between several picks, whose names may hold a comma
+MOST_PICKED = 6
+OPTIONS = 8  # of a facet, before the rest of it is folded
 State = Mapping[str, str]
+Counted = Mapping[str, Sequence[tuple[str | None, int]]]  # of each facet, the rows of each value
 
 
 # --- The address ------------------------------------------------------------------------------
@@ -54,6 +60,10 @@ def state(query: QueryDict) -> dict[str, str]:
         if name in LISTS:
             parts = dict.fromkeys(part for text in given for part in text.split(",") if part)
             given = [",".join(parts)] if parts else []
+        elif name == "pick":
+            given = [BREAK.join(dict.fromkeys(given))] if given else []
+        if name == "cols" and set(parts) == set(columns.USUAL):
+            continue
         if given:
             said[name] = given[-1]
     return said
@@ -62,13 +72,18 @@ def state(query: QueryDict) -> dict[str, str]:
 def link(path: str, now: State, **changes: str | None) -> str:
     """The address of `path` in this state, with some parameters changed, or dropped by None."""
     then = {**now, "cursor": None, **changes}
-    said = {name: text for name, text in then.items() if text}
-    return f"{path}?{urlencode(said, safe=',:/')}" if said else path
+    said = [
+        (name, each)
+        for name, text in then.items()
+        if text
+        for each in (text.split(BREAK) if name == "pick" else (text,))
+    ]
+    return f"{path}?{urlencode(said, safe=',:/;')}" if said else path
 
 
 def reading(now: State) -> QueryDict:
-    """A state as a query string is read."""
-    return QueryDict(urlencode(now))
+    """A state as a query string is read: what is asked of the list."""
+    return QueryDict(urlencode({name: text for name, text in now.items() if name not in PAGE}))
 
 
 # --- Presets ----------------------------------------------------------------------------------
@@ -87,6 +102,7 @@ class Tab:
 def tabs(path: str, now: State) -> list[Tab]:
     """Every preset with its count; current only while exactly its filters are present."""
     filters = {name: text for name, text in now.items() if name in FILTERS}
+    also = {name: now[name] for name in PAGE if name in now}
     holding = [
         bool(wanted) and all(filters.get(name) == text for name, text in wanted.items())
         for _title, wanted in PRESETS
@@ -94,7 +110,7 @@ def tabs(path: str, now: State) -> list[Tab]:
     holding[0] = not filters
     counted = tab_counts(CatalogVersion.stamp())
     return [
-        Tab(str(title), link(path, wanted), rows, current)
+        Tab(str(title), link(path, {**wanted, **also}), rows, current)
         for (title, wanted), rows, current in zip(PRESETS, counted, holding, strict=True)
     ]
 
@@ -103,6 +119,42 @@ def tabs(path: str, now: State) -> list[Tab]:
 def tab_counts(_stamp: str) -> tuple[int, ...]:
     """The rows of each preset, the same for everyone until the catalog changes."""
     return tuple(count(parse(reading(wanted))).rows for _title, wanted in PRESETS)
+
+
+# --- The sentence that a bare page begins with ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One gap of the sentence: the filter that it sets, and what may stand there."""
+
+    name: str
+    label: str
+    options: list[tuple[str, str]]
+
+
+def finder(counted: Counted) -> list[Choice]:
+    """So many GPUs of a family, joined by NVLink and a fabric, somewhere, paid somehow.
+
+    Each gap is a filter, so that what it leads to is a list like any other.
+    """
+    families: dict[str, list[str]] = {}
+    for slug, _rows in counted["gpu"]:
+        if slug:
+            families.setdefault(slug.split("-")[0], []).append(slug)
+    of_any = pgettext("no limit", "any")
+    gpus = [(",".join(slugs), wording.gpu(family)) for family, slugs in families.items()]
+    fabrics = [("infiniband", "InfiniBand"), (ANY_RDMA, gettext("any RDMA")), ("", of_any)]
+    places = sorted((wording.word("continent", c), c) for c, _rows in counted["continent"] if c)
+    paid = [(model, wording.word("price_model", model)) for model in ("on_demand", "spot")]
+    return [
+        Choice("gpu", "", [("", of_any), *sorted(gpus, key=lambda each: each[1])]),
+        Choice("fabric", gettext("joined by NVLink and"), fabrics),
+        Choice(
+            "continent", gettext("in"), [("", gettext("any region")), *((c, w) for w, c in places)]
+        ),
+        Choice("price_model", gettext("paid"), [*paid, ("", of_any)]),
+    ]
 
 
 # --- Chips ------------------------------------------------------------------------------------
@@ -179,14 +231,17 @@ class Facet:
     unknown: Option | None = None
 
     @property
+    def folded(self) -> list[Option]:
+        """The options beyond the first, where there are many more."""
+        return self.options[OPTIONS:] if len(self.options) > OPTIONS + 2 else []
+
+    @property
     def active(self) -> bool:
         """Whether anything but "any" is chosen."""
         return any(option.chosen and option.value for option in self.options)
 
 
-def facets(
-    now: State, counted: Mapping[str, Sequence[tuple[str | None, int]]], titles: State
-) -> list[Facet]:
+def facets(now: State, counted: Counted, titles: State) -> list[Facet]:
     """Those of BAR. Counts apply all other filters; zero counts are shown."""
     return [_facet(name, now, counted[name], titles) for name in BAR]
 
@@ -230,5 +285,38 @@ def kept(now: State) -> Iterator[tuple[str, str]]:
             others = [each for each in text.split(",") if each not in BAR]
             if others:
                 yield name, ",".join(others)
-        elif name not in BAR and name not in {"q", "cursor"}:
+        elif name not in {*BAR, *PAGE, "q", "cursor"}:
             yield name, text
+
+
+# --- What is picked to be compared ------------------------------------------------------------
+
+
+def pick_of(row: Mapping[str, Any]) -> str:
+    """A row as it is picked: provider/type;price model;tier."""
+    name = f"{row['provider']}/{row['instance_type']};{row['price_model']}"
+    return f"{name};{row['tier']}" if row["tier"] else name
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """One thing to compare, as the tray names it."""
+
+    value: str
+    title: str
+
+
+def picked(now: State, titles: State) -> list[Picked]:
+    """What is picked, the first six."""
+    found = []
+    for value in now.get("pick", "").split(BREAK)[:MOST_PICKED]:
+        provider, _slash, rest = value.partition("/")
+        name = rest.partition(";")[0]
+        if name:
+            found.append(Picked(value, f"{titles.get(provider, provider)} {name}"))
+    return found
+
+
+def too_many(now: State) -> bool:
+    """Whether more is picked than one table can hold side by side."""
+    return len(now.get("pick", "").split(BREAK)) > MOST_PICKED

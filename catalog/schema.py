@@ -16,7 +16,7 @@ from rest_framework.serializers import CharField, IntegerField, Serializer
 from catalog.estimates import SCENARIOS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
-from catalog.filters import FACETS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
+from catalog.filters import FACETS, FIELDS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
 from catalog.models import Provider
 from catalog.offers import MONEY, NUMBERS
 from catalog.query import (
@@ -187,7 +187,7 @@ _CONTROLS = (
               "Let rows through whose value is unknown here", many=True),
     parameter("include_stale", {"type": "boolean"}, "Rank old prices beside fresh ones"),
     parameter("rows", _one_of(Rows), "One row per type, with its lowest region, or every region"),
-    *form(OFFER_KEYS, SORTABLE),
+    *form(FIELDS, SORTABLE),
     parameter("facets", _one_of(sorted(FACETS)), "Count values", many=True),
     parameter("as_of", kind_of(moment), "Prices as of a day or an ISO time"),
     parameter("currency", _one_of(["USD"]), "Of the prices"),

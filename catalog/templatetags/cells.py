@@ -4,17 +4,18 @@ They write strings themselves, since a page has some 500 cells and may cost 8 ms
 from outside goes through `escape` first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
-from typing import Any
 from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import get_language, ngettext
 
-from catalog import wording
+from catalog import offers, wording
+from catalog.columns import COLUMNS, Column
+from catalog.presets import Picked, pick_of
 from catalog.templatetags.quantities import (
     NOT_APPLICABLE,
     Row,
@@ -27,8 +28,11 @@ from catalog.templatetags.quantities import (
     mark,
     marked,
     number,
+    old,
     safe,
     since,
+    source_link,
+    today,
     unknown,
 )
 from catalog.wording import gettext
@@ -229,38 +233,189 @@ def checked_cell(row: Row) -> SafeString:
     return checked(row["checked"])
 
 
-# The cells of a row: how each looks as a column and on a phone's card, its label there, its maker.
-CELLS: tuple[tuple[str, Any, Callable[[Row], str]], ...] = (
-    ("w3 o1", gettext_lazy("GPU"), gpu_cell),
-    ("n prc", "", price_cell),
-    ("n o3", gettext_lazy("NVLink domain"), domain_cell),
-    ("n o3", gettext_lazy("NVLink GB/s"), inside_cell),
-    ("w3 o2", gettext_lazy("Fabric"), fabric_cell),
-    ("n w3 o2", gettext_lazy("Gb/s per GPU"), per_gpu_cell),
-    ("w3 o1", gettext_lazy("Cliff"), cliff_cell),
-    ("o3", gettext_lazy("GPUDirect RDMA"), rdma_cell),
-    ("n w6 inl o4", gettext_lazy("Checked"), checked_cell),
-)
+def _word(field: str) -> Callable[[Row], str]:
+    """Maker of a cell that holds a word of a closed list, with the mark of its basis after it."""
+
+    def cell(row: Row) -> str:
+        value = row[field]
+        if value is None:
+            return unknown()
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        return marked(escape(wording.word(field, value)), evidence_of(row, field), after=True)
+
+    return cell
 
 
-@register.filter
-def offer_cells(row: Row) -> SafeString:
-    """All cells of a row at once: as template nodes they would cost twice the time."""
-    openings = _openings(get_language())
-    return safe(
-        "".join(
-            f"{opening}{cell(row)}</td>\n"
-            for opening, (_look, _label, cell) in zip(openings, CELLS, strict=True)
-        )
+def _figure(field: str) -> Callable[[Row], str]:
+    """Maker of a cell that holds a number."""
+
+    def cell(row: Row) -> str:
+        value = row[field]
+        return unknown() if value is None else marked(number(value), evidence_of(row, field))
+
+    return cell
+
+
+_scale_up = _word("scale_up")
+
+
+def _joined_cell(row: Row) -> str:
+    generation = row["nvlink_generation"]
+    return _scale_up(row) + (f"<small>NVLink {generation}</small>" if generation else "")
+
+
+def _hour_cell(row: Row) -> str:
+    price = row["usd_per_hour"]
+    return f'<span class="na">{_no_price(row)}</span>' if price is None else dollars(price)
+
+
+def _seen_cell(row: Row) -> str:
+    dated = row["stale"] or row["outdated"]
+    return old(row["collected_at"]) if dated else since(row["collected_at"])
+
+
+def _source_cell(row: Row) -> str:
+    return source_link(row["source_url"])
+
+
+CELLS: Mapping[str, Callable[[Row], str]] = {
+    "gpu": gpu_cell,
+    "usd_per_gpu_hour": price_cell,
+    "usd_per_hour": _hour_cell,
+    "available": _word("available"),
+    "domain_gpu_memory_gb": _figure("domain_gpu_memory_gb"),
+    "scale_up": _joined_cell,
+    "nvlink_domain_gpus": domain_cell,
+    "scale_up_gbytes_per_s": inside_cell,
+    "fabric": fabric_cell,
+    "fabric_gbits_per_s_per_gpu": per_gpu_cell,
+    "cliff": cliff_cell,
+    "gpudirect_rdma": rdma_cell,
+    "sharp": _word("sharp"),
+    "max_gpus_on_one_fabric": _figure("max_gpus_on_one_fabric"),
+    "multi_node": _word("multi_node"),
+    "frontend_gbits_per_s": _figure("frontend_gbits_per_s"),
+    "vcpus": _figure("vcpus"),
+    "ram_gb": _figure("ram_gb"),
+    "checked": checked_cell,
+    "collected_at": _seen_cell,
+    "source_url": _source_cell,
+}
+
+
+# --- The table of offers ----------------------------------------------------------------------
+
+
+@register.simple_tag
+def heads(
+    columns: Sequence[Column], sorts: Mapping[str, Mapping[str, str]], by_region: bool
+) -> SafeString:
+    """The headings: each that sorts is a link, and only the leading one says which way."""
+    said = [] if by_region else [f'<th {HEAD} class="pk"><span>{gettext("Compare")}</span></th>']
+    said.append(_head("instance_type", gettext("Instance type"), "", "", sorts))
+    for column in columns:
+        small = str(column.small)
+        if by_region and column.name == "usd_per_gpu_hour":
+            small = gettext("each region")
+        look = ' class="n"' if column.numeric else ""
+        said.append(_head(column.name, str(column.title), small, look, sorts))
+    return safe("\n".join(said))
+
+
+HEAD = 'scope="col" role="columnheader"'
+
+
+def _head(
+    name: str, title: str, small: str, look: str, sorts: Mapping[str, Mapping[str, str]]
+) -> str:
+    beneath = f"<small>{small}</small>" if small else ""
+    if name not in sorts:
+        return f"<th {HEAD}{look}><span>{title}{beneath}</span></th>"
+    sort = sorts[name]
+    way = f' aria-sort="{sort["aria"]}"' if sort["aria"] else ""
+    href = escape(sort["href"])
+    return (
+        f'<th {HEAD}{look}{way}><a id="s-{name}" href="{href}">{title} {sort["arrow"]}'
+        f"{beneath}</a></th>"
     )
 
 
+@register.simple_tag
+def offer_rows(
+    rows: Iterable[offers.Row], columns: Sequence[Column], picks: Iterable[Picked], by_region: bool
+) -> SafeString:
+    """The rows of the table: as template nodes they would cost twice the time."""
+    names, picked, seen = (
+        tuple(column.name for column in columns),
+        {each.value for each in picks},
+        set[str](),
+    )
+    compare, language, day = gettext("Compare"), get_language(), today()
+    said = []
+    for row in rows:
+        said.append('<tr role="row">')
+        if not by_region:
+            said.append(_tick(row, compare, picked, seen))
+        key = (row.read, names, language, day)
+        if (cells := _kept.get(key)) is None:
+            if len(_kept) >= MOST_KEPT:
+                _kept.clear()
+            cells = _kept[key] = _cells(row, names)
+        said.append(cells)
+        said.append("</tr>\n")
+    return safe("".join(said))
+
+
+# Most readers look at the same rows: what was read alike looks alike, in a language, for a day.
+_kept: dict[tuple[object, ...], str] = {}
+MOST_KEPT = 2048  # some 10 MB
+
+
+def _cells(row: Row, names: tuple[str, ...]) -> str:
+    """A row's name and its cells."""
+    openings = _openings(names, get_language())
+    cells = [
+        f"{opening}{CELLS[name](row)}</td>\n" for name, opening in zip(names, openings, strict=True)
+    ]
+    return "".join((_name(row), *cells))
+
+
 @lru_cache
-def _openings(_language: str | None) -> tuple[str, ...]:
-    labels = [f' data-l="{escape(str(label))}"' if label else "" for _, label, _ in CELLS]
+def _openings(names: tuple[str, ...], _language: str | None) -> tuple[str, ...]:
+    """The tag that opens each cell: how it looks as a column and on a phone's card."""
+    shown = [COLUMNS[name] for name in names]
+    labels = [f' data-l="{escape(str(each.label))}"' if each.label else "" for each in shown]
     return tuple(
-        f'<td role="cell" class="{look}"{label}>'
-        for (look, _, _), label in zip(CELLS, labels, strict=True)
+        f'<td role="cell" class="{each.look}"{label}>'
+        for each, label in zip(shown, labels, strict=True)
+    )
+
+
+def _tick(row: Row, compare: str, picked: set[str], seen: set[str]) -> str:
+    """The box that picks a row; one alone where several sellers list the same."""
+    value = pick_of(row)
+    if value in seen:
+        return '<td role="cell" class="pk"></td>'
+    seen.add(value)
+    ticked = " checked" if value in picked else ""
+    label = escape(f"{compare}: {row['provider_title']} {row['instance_type']}")
+    return (
+        f'<td role="cell" class="pk"><input type="checkbox" name="pick" form="filters" '
+        f'id="p{row["offer_id"]}" value="{escape(value)}" aria-label="{label}"{ticked}></td>'
+    )
+
+
+def _name(row: Row) -> str:
+    """Who sells it, and its name as the link to its page."""
+    seller = escape(row["provider_title"])
+    if row["via"]:
+        seller += " · " + gettext("via %(via)s") % {"via": escape(row["via"])}
+    if row["tier"]:
+        seller += f" · {escape(row['tier'])}"
+    return (
+        f'<th scope="row" role="rowheader" class="nmc"><small>{seller}</small>'
+        f'<a class="nm" href="{instance_href(row)}">{escape(row["instance_type"])}</a></th>\n'
     )
 
 

@@ -224,6 +224,12 @@ def facet_options(facet: Facet) -> SafeString:
     """The boxes of one facet, the unknown last and apart."""
     kind = "radio" if facet.one else "checkbox"
     boxes = [_option(option, kind, escape(option.text)) for option in facet.options]
+    if folded := facet.folded:
+        first = len(boxes) - len(folded)
+        said = gettext("%(shown)d of %(all)d, show all") % {"shown": first, "all": len(boxes)}
+        wide = " open" if any(option.chosen for option in folded) else ""
+        rest = "".join(boxes[first:])
+        boxes[first:] = [f'<details{wide}><summary class="s">{said}</summary>{rest}</details>']
     if facet.unknown:
         boxes.append(_option(facet.unknown, "checkbox", unknown(), " sep"))
     return safe("".join(boxes))

@@ -16,6 +16,17 @@ addEventListener("click", (event) => {
   }
 });
 
+// Six can be compared: the seventh is not taken, and no request is sent for it.
+addEventListener("change", (event) => {
+  if (event.target.name !== "pick") return;
+  const seventh = document.querySelectorAll("[name=pick]:checked").length > 6;
+  if (seventh) {
+    event.target.checked = false;
+    event.stopImmediatePropagation();
+  }
+  document.getElementById("six").hidden = !seventh;
+}, true);
+
 const failed = (hidden) => () => {
   const note = document.getElementById("failed");
   if (note) note.hidden = hidden;
