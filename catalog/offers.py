@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from catalog.counts import Counts, count, rows_of, rows_read
+from catalog.counts import Counts, count, rows_of
 from catalog.filters import OfferQuery, Rows
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
@@ -80,8 +80,7 @@ def page(query: OfferQuery, facets: Iterable[str] = (), evidence: Sequence[str] 
     """
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     walk = _Walk(query, columns, evidence=evidence)
-    keys = (*columns, *(query.currency.keys if query.currency else ()))
-    rows = [Row(keys, row) for row in walk.rows]
+    rows = [Row(columns, row) for row in walk.rows]
     counts = count(query, facets)
     priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
     return Page(
@@ -119,8 +118,6 @@ def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
     extra |= {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
     if query.count:
         extra["count"] = counts.rows
-    if query.currency:
-        extra["currency"] = query.currency.as_json()
     if query.facets:
         extra["facets"] = {
             name: [{"value": value, "count": rows} for value, rows in values]
@@ -131,26 +128,10 @@ def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
     yield b"]," + orjson.dumps(extra)[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """One JSON object a line, of this page or of the whole list; cursors to the next pages."""
-
-    lines: Iterable[bytes]
-    next: str | None
-    previous: str | None
-
-
-def lines(query: OfferQuery) -> Lines:
-    """The rows as lines. A whole list is read from the database as the lines are taken.
-
-    Raises
-    ------
-    BadQuery
-        Where the cursor was not given out for this very list.
-    """
-    walk = _Walk(query, query.fields, as_json=True)
-    written = (row[0].encode() + b"\n" for row in walk.rows)
-    return Lines(written, walk.next, walk.previous)
+def lines(query: OfferQuery) -> Iterator[bytes]:
+    """One JSON object a line, of this page."""
+    for row in _Walk(query, query.fields, as_json=True).rows:
+        yield row[0].encode() + b"\n"
 
 
 def of_type(instance_type_id: int) -> list[Row]:
@@ -250,26 +231,19 @@ class _Walk:
     ) -> None:
         self.query = query
         self.keys = _sort_keys(query)
-        self.next = self.previous = None
         at = Cursor.read(query.cursor, _list_of(query))
-        selected = [_select(column, evidence) for column in columns]
-        if query.currency:
-            selected += query.currency.selected
-        sql, values = self._statement(", ".join(selected), at, as_json=as_json)
-        if query.whole:
-            self.rows = rows_read(sql, values)
-            return
-        rows = rows_of(sql, values)
+        shown = ", ".join(_select(column, evidence) for column in columns)
+        rows = self._fetch(shown, at, as_json=as_json)
         more = len(rows) > query.page_size
         rows = rows[: query.page_size]
         if at and at.backward:
             rows.reverse()
-        self.rows: Iterable[tuple[Any, ...]] = rows
+        self.rows = rows
         ahead, behind = (bool(at), more) if at and at.backward else (more, bool(at))
         self.next = self._cursor(rows[-1], backward=False) if rows and ahead else None
         self.previous = self._cursor(rows[0], backward=True) if rows and behind else None
 
-    def _statement(self, shown: str, at: Cursor | None, *, as_json: bool) -> tuple[str, list[Any]]:
+    def _fetch(self, shown: str, at: Cursor | None, *, as_json: bool) -> list[tuple[Any, ...]]:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
         needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
         matching, values = _matching(self.query, needed)
@@ -281,14 +255,13 @@ class _Walk:
         keys = ", ".join(f"k{n}::text" for n in range(len(self.keys)))
         row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
         after, passed = self._after(at) if at else ("true", [])
-        limit = "all" if self.query.whole else self.query.page_size + 1
         sql = (
             f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
-            f"where {after} order by {order} limit {limit}) "
+            f"where {after} order by {order} limit {self.query.page_size + 1}) "
             f"select {row}, array[{keys}] from page join {self.query.source} l using (offer_id) "
             f"order by {order}"
         )
-        return sql, [*values, *passed, *self.query.at]
+        return rows_of(sql, [*values, *passed, *self.query.at])
 
     def _after(self, at: Cursor) -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""
