@@ -1,0 +1,77 @@
+"""Runs: an answer kept for good, and the same question asked again as the market moves."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from catalog.estimates import TooMuch
+from comparisons import asked, snapshot
+from comparisons.changes import Change, changes
+from comparisons.models import Comparison, Run
+
+MOST_RUNS = 1_000  # of one comparison
+
+
+def make(comparison: Comparison, as_of: datetime | None = None) -> Run:
+    """Ask again, now or at the prices of a time, and keep the answer.
+
+    Raises
+    ------
+    BadQuery
+        Where the catalog no longer has what the comparison names.
+    TooMuch
+        Over the cap of one request, or of the runs of one comparison.
+    """
+    taken = snapshot.take(asked.of(comparison), as_of)
+    with transaction.atomic():
+        _locked(comparison)
+        return _kept(comparison, taken, as_of)
+
+
+def refresh(comparison: Comparison) -> Run | None:
+    """Ask again because the catalog changed; None, and nothing is kept, where the answer did not.
+
+    Safe to call twice at once: the second finds the run of the first, and nothing changed since.
+
+    Raises
+    ------
+    BadQuery, TooMuch
+        As `make`.
+    """
+    taken = snapshot.take(asked.of(comparison))
+    with transaction.atomic():
+        _locked(comparison)
+        last = current(comparison)
+        if last is not None and not changes(last.results, taken):
+            return None
+        return _kept(comparison, taken, None)
+
+
+def current(comparison: Comparison) -> Run | None:
+    """The newest run at the prices of its own time: what later ones are held against."""
+    return comparison.runs.filter(as_of=None).first()
+
+
+def since(run: Run) -> list[Change]:
+    """What changed in a run since the one before it; nothing where it is the first."""
+    before = run.comparison.runs.filter(as_of=None, made_at__lt=run.made_at).first()
+    return changes(before.results, run.results) if before else []
+
+
+def _locked(comparison: Comparison) -> None:
+    """One writer at a time; nothing where it was deleted meanwhile."""
+    Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+
+
+def _kept(comparison: Comparison, taken: dict[str, Any], as_of: datetime | None) -> Run:
+    if comparison.runs.count() >= MOST_RUNS:
+        raise TooMuch(f"A comparison keeps {MOST_RUNS} runs: duplicate it, and go on there.")
+    return Run.objects.create(
+        comparison=comparison,
+        as_of=as_of,
+        catalog_version=taken["catalog_version"],
+        catalog_changed_at=taken["catalog_changed_at"],
+        model_version=taken["model_version"],
+        results=taken,
+    )

@@ -1,0 +1,225 @@
+"""An answer, whole: every offer that was compared with its price, its facts and their evidence, and
+what the cost model said of each. Plain JSON, so that it can be kept, shown, diffed and printed.
+
+    {"asked", "as_of", "catalog_version", "catalog_changed_at", "model_version",
+     "offers": [{"key", "status", "offer"}],
+     "types": {"provider/type": {"facts", "prices"}},
+     "workloads": [{"workload", "gpus", "nodes", "objective", "validation", "doubt",
+                    "results": [{"key", "rank", "estimate", ...}],
+                    "left_out": [{"key", "reason"}]}]}
+
+The estimates are those of `POST estimates/`, through the same functions: there is one physics.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from catalog import estimates, offers
+from catalog.facts import ATTRIBUTES
+from catalog.filters import OfferQuery, Rows
+from catalog.ledger import plain
+from catalog.models import CatalogVersion, InstanceType
+from catalog.offers import HELPERS
+from catalog.records import OFFER_KEYS, PriceModel
+from comparisons.asked import Question
+from comparisons.picks import Pick, key
+
+Snapshot = dict[str, Any]
+Row = Mapping[str, Any]
+
+OFFERED = "offered"
+NOT_OFFERED = "not_offered"  # the type is listed, but not there, or not sold so
+GONE = "gone"  # nobody lists the type any more
+UNHEARD_OF = "unheard_of"  # the catalog has never had such a type
+FACTS = tuple(name for name, attribute in ATTRIBUTES.items() if attribute.column)
+SAID = ("value", "basis", "source", "checked", "disputed", "provisional", "note")
+COLUMNS = tuple(dict.fromkeys((*OFFER_KEYS, *HELPERS, "regions", *FACTS)))
+# Of an estimate, what a table, a diff or a print tells; its single collectives stay behind.
+ESTIMATE = (
+    "gpus", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "mfu",
+    "memory_gb_per_gpu", "layout", "time", "exposed_share", "scaling_efficiency",
+    "fabric_efficiency", "limited_by", "interval", "assumptions", "warnings",
+)  # fmt: skip
+ELSEWHERE = {"offer", "advice", "nccl_tests"}  # of a result: its offer is named by its key
+TRIES = 3  # until the catalog stands still while it is read
+
+
+def take(question: Question, as_of: datetime | None = None) -> Snapshot:
+    """The answer now, or at the prices of a time; of one version of the catalog, or the last tried.
+
+    Raises
+    ------
+    estimates.TooMuch
+        Over the cap of one request.
+    ValueError
+        Where the currency had no rate at that time.
+    """
+    for _ in range(TRIES):
+        before = _version()
+        taken = _taken(question, as_of) | before
+        if _version() == before:
+            break
+    return orjson.loads(orjson.dumps(taken, default=_plain))  # type: ignore[no-any-return]
+
+
+def _version() -> dict[str, Any]:
+    row = CatalogVersion.objects.first()
+    version, changed_at = (row.version, row.changed_at) if row else (0, None)
+    return {"catalog_version": version, "catalog_changed_at": changed_at}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return plain(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _taken(question: Question, as_of: datetime | None) -> Snapshot:
+    query = replace(question.query, as_of=as_of)
+    if question.picks:
+        entries, types = _picked(question.picks, query)
+        numbers = [each["offer"]["offer_id"] for each in entries if each["status"] == OFFERED]
+        query = replace(query, rows=Rows.REGION, only={"offer_id": numbers})
+    else:
+        entries, types = _passing(query)
+    keys = {each["offer"]["offer_id"]: each["key"] for each in entries}
+    return {
+        "asked": question.said,
+        "as_of": as_of,
+        "model_version": estimates.accuracy()["version"],
+        "offers": entries,
+        "types": types,
+        "workloads": [
+            _answered(estimates.ranked(replace(asked, query=query)), keys)
+            for asked in question.asked
+        ],
+    }
+
+
+def _answered(answer: Mapping[str, Any], keys: Mapping[int, str]) -> dict[str, Any]:
+    """An answer of the cost model whose offers stand elsewhere, named by their keys."""
+    about = ("workload", "gpus", "nodes", "objective", "validation", "doubt", "assumptions")
+    return {name: answer[name] for name in about} | {
+        "results": [
+            {name: value for name, value in each.items() if name not in ELSEWHERE}
+            | {
+                "key": keys[each["offer"]["offer_id"]],
+                "estimate": {name: each["estimate"].get(name) for name in ESTIMATE},
+                "goodput": {"share": each["goodput"]["share"]},
+            }
+            for each in answer["results"]
+        ],
+        "left_out": [
+            {"key": keys[each["offer"]["offer_id"]], "reason": each["reason"]}
+            for each in answer["left_out"]
+        ],
+    }
+
+
+# --- Which offers -----------------------------------------------------------------------------
+
+
+def _passing(query: OfferQuery) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Every offer that the filter lets through."""
+    found = offers.cheapest(query)
+    kinds = InstanceType.objects.in_bulk({offer["instance_type_id"] for offer in found})
+    by_region = query.rows is Rows.REGION
+    entries = [
+        _entry(key(offer, by_region=by_region), offer, kinds[offer["instance_type_id"]])
+        for offer in found
+    ]
+    return entries, {str(kind): {"facts": _facts(kind)} for kind in kinds.values()}
+
+
+def _picked(
+    picks: Iterable[Pick], query: OfferQuery
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Each pick as the offer that speaks for it, or as what is known of a type not offered."""
+    picks = list(picks)
+    wanted = {pick.subject for pick in picks}
+    kinds = {
+        str(kind): kind
+        for kind in InstanceType.objects.select_related("provider").filter(
+            provider__in={pick.provider for pick in picks},
+            name__in={pick.instance_type for pick in picks},
+        )
+        if str(kind) in wanted
+    }
+    of_types = {"instance_type_id": [kind.pk for kind in kinds.values()]}
+    found = offers.cheapest(replace(query, only=of_types))
+    listed = {row["instance_type_id"] for row in found}
+    if missing := {kind.pk for kind in kinds.values()} - listed:
+        everywhere = OfferQuery(as_of=query.as_of, only={"instance_type_id": list(missing)})
+        listed |= {row["instance_type_id"] for row in offers.cheapest(everywhere)}
+    entries = []
+    for pick in picks:
+        kind = kinds.get(pick.subject)
+        if kind and (chosen := pick.chosen(found)):
+            entries.append(_entry(str(pick), chosen, kind))
+        else:
+            status = UNHEARD_OF if kind is None else NOT_OFFERED if kind.pk in listed else GONE
+            entries.append(_entry(str(pick), _unlisted(pick, kind), kind, status))
+    prices = _prices(found)
+    types = {
+        name: {"facts": _facts(kind), "prices": prices[kind.pk]} for name, kind in kinds.items()
+    }
+    return entries, types
+
+
+def _prices(found: Iterable[Row]) -> dict[int, dict[str, Any]]:
+    """By type, its offer on demand and its spot offer, as a pick without a tier has them."""
+    by_type: dict[int, dict[str, Any]] = defaultdict(dict)
+    rows = list(found)
+    for model in (PriceModel.ON_DEMAND, PriceModel.SPOT):
+        for row in rows:
+            pick = Pick(row["provider"], row["instance_type"], str(model))
+            if row["price_model"] == model and pick.chosen(rows) is row:
+                by_type[row["instance_type_id"]][str(model)] = {
+                    name: row[name] for name in OFFER_KEYS if name not in FACTS
+                } | {"outdated": row["outdated"]}
+    return by_type
+
+
+def _entry(
+    name: str, offer: Row, kind: InstanceType | None, status: str = OFFERED
+) -> dict[str, Any]:
+    """An offer with all that is known of its type, where it does not know better itself."""
+    known = {} if kind is None else {fact: _column(kind, fact) for fact in FACTS}
+    row = dict.fromkeys(COLUMNS) | known | {n: v for n, v in offer.items() if n != "evidence"}
+    return {"key": name, "status": status, "offer": row}
+
+
+def _column(kind: InstanceType, name: str) -> Any:
+    return kind.gpu_id if name == "gpu" else getattr(kind, name)
+
+
+def _unlisted(pick: Pick, kind: InstanceType | None) -> dict[str, Any]:
+    """What stands where nobody sells: who and what, without a price."""
+    said: dict[str, Any] = {
+        "provider": pick.provider, "provider_title": pick.provider, "tier": pick.tier,
+        "instance_type": pick.instance_type, "price_model": pick.price_model,
+        "gpu_candidates": [], "disputed": [], "warnings": [], "stale": False, "outdated": False,
+    }  # fmt: skip
+    if kind is not None:
+        computed = ("nvlink_domain_gpus", "domain_gpu_memory_gb", "fabric_gbits_per_s_per_gpu",
+                    "cliff", "gpu_candidates", "disputed", "checked")  # fmt: skip
+        said |= {name: getattr(kind, name) for name in computed}
+        said["provider_title"] = kind.provider.title
+    return said
+
+
+def _facts(kind: InstanceType) -> dict[str, Any]:
+    """What speaks for each attribute of a type, and of a dispute every claim."""
+    found = {}
+    for name, said in kind.evidence.items():
+        if name in FACTS:
+            found[name] = {part: said.get(part) for part in SAID}
+            if said.get("disputed"):
+                found[name]["claims"] = said.get("claims") or []
+    return found

@@ -1,0 +1,219 @@
+"""Runs over a market that moves: what is kept, what changed, what it did; never a $0."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from catalog import estimates
+from catalog.filters import OfferQuery
+from catalog.records import PriceModel
+from comparisons import runs, snapshot
+from comparisons.changes import Kind, changes, summary
+from comparisons.models import Run
+from scoring import MODEL_VERSION
+from tests.comparisons.conftest import DAY, IB, JOB, MONDAY, PICKS, SMALL, facts, offer
+
+
+def by_kind(run: Run, kind: Kind) -> dict:
+    return {change.key: change for change in runs.since(run) if change.kind is kind}
+
+
+def test_a_run_keeps_the_answer_whole(saved):
+    run = runs.make(saved())
+    offers = {each["key"]: each["offer"] for each in run.results["offers"]}
+    assert list(offers) == PICKS
+    ib = offers["acme/ib"]
+    assert (ib["native_amount"], ib["native_currency"], ib["usd_per_gpu_hour"]) == (
+        "24",
+        "USD",
+        "3",
+    )
+    assert ib["source_url"] == "https://acme.example/prices"
+    said = run.results["types"]["acme/ib"]["facts"]["fabric"]
+    assert (said["value"], said["basis"], said["checked"]) == (
+        "infiniband", "documented", "2026-11-23",
+    )  # fmt: skip
+    (answer,) = run.results["workloads"]
+    assert {each["key"] for each in answer["results"]} == set(PICKS)
+    assert [each["rank"] for each in answer["results"]] == [1, 2, 3]
+    assert (run.model_version, run.catalog_version > 0) == (MODEL_VERSION, True)
+
+
+def test_the_estimates_are_those_of_the_api(saved):
+    mine = runs.make(saved()).results["workloads"][0]["results"]
+    theirs = estimates.rank(JOB, 64, OfferQuery(filters={"price_model": ["on_demand"]}))["results"]
+    assert [(e["key"], e["usd_per_mtoken"], e["estimate"]["step_time_s"]) for e in mine] == [
+        (
+            f"acme/{e['offer']['instance_type']}",
+            e["usd_per_mtoken"],
+            e["estimate"]["step_time_s"],
+        )
+        for e in theirs
+    ]
+
+
+def test_nothing_changed_makes_no_run(saved, market):
+    comparison = saved()
+    first = runs.refresh(comparison)
+    assert first is not None
+    assert runs.refresh(comparison) is None
+    market(days=1)  # a newer list, the same prices
+    assert runs.refresh(comparison) is None
+    assert comparison.runs.count() == 1
+
+
+def test_a_price_that_moved_is_told_with_both_sides_and_its_effect(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    market(days=1, dark="15")
+    run = runs.refresh(comparison)
+    change = by_kind(run, Kind.PRICE)["acme/dark"]
+    assert (change.was, change.now) == ("1", "1.875")
+    assert change.delta_percent == pytest.approx(87.5)
+    assert change.seen == (MONDAY + DAY).date()
+    assert (change.was_text, change.now_text) == ("$1.00", "$1.88")
+    assert "rank " in change.effect
+    assert "cost of work +88 %" in change.effect
+    assert set(by_kind(run, Kind.RANK)) == {"acme/dark", "acme/roce"}  # it fell behind the other
+    assert summary(runs.since(run)) == "1 price, 2 ranks"
+
+
+def test_what_is_gone_is_not_offered_and_saves_nothing(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    market(days=1, roce=None)
+    change = by_kind(runs.refresh(comparison), Kind.GONE)["acme/roce"]
+    assert (change.was, change.now, change.delta_percent) == ("2", None, None)
+    assert (change.was_text, change.now_text) == ("$2.00", "no longer listed")
+    assert "$0" not in str(change.as_json())
+
+
+def test_a_region_without_it_is_not_offered(saved, market):
+    here = offer("roce", "20", region="tokyo", country="JP")
+    comparison = saved(filter={"region": "tokyo"})
+    run = runs.refresh(comparison)
+    assert {each["status"] for each in run.results["offers"]} == {snapshot.NOT_OFFERED}
+    assert run.results["workloads"][0]["results"] == []
+    market(days=1, more=(here,))
+    run = runs.refresh(comparison)
+    change = by_kind(run, Kind.NEW)["acme/roce"]
+    assert (change.was, change.now, change.delta_percent) == (None, "2.5", None)
+    assert change.was_text == "not offered"
+    market(days=2)
+    change = by_kind(runs.refresh(comparison), Kind.GONE)["acme/roce"]
+    assert (change.now, change.now_text, change.delta_percent) == (None, "not offered", None)
+
+
+def test_a_price_that_is_no_longer_published_has_no_delta(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    quoted = offer("dark", None, facts=facts("acme/dark"), price_note="ask us")
+    market(days=1, dark=None, more=(quoted,))
+    run = runs.refresh(comparison)
+    change = by_kind(run, Kind.UNPUBLISHED)["acme/dark"]
+    assert (change.was, change.now, change.delta_percent) == ("1", None, None)
+    assert change.now_text == "not published"
+    market(days=2)
+    change = by_kind(runs.refresh(comparison), Kind.PUBLISHED)["acme/dark"]
+    assert (change.was, change.now, change.delta_percent) == (None, "1", None)
+
+
+def test_a_fact_that_somebody_found_out_is_told_with_its_source(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    known = offer("dark", "8", facts=facts("acme/dark", fabric="infiniband",
+                  fabric_nics=8, fabric_gbits_per_s_per_nic=400))  # fmt: skip
+    market(days=1, dark=None, more=(known,))
+    run = runs.refresh(comparison)
+    change = next(c for c in runs.since(run) if c.attribute == "fabric_gbits_per_s")
+    assert (change.kind, change.was, change.now) == (Kind.FACT, None, 3200)
+    assert (change.was_text, change.now_text) == ("unknown", "3,200 Gb/s")
+    assert change.delta_percent is None
+    assert "range narrowed from" in change.effect
+    fabric = next(c for c in runs.since(run) if c.attribute == "fabric")
+    assert fabric.now_said["source"] == "https://acme.example/prices"
+    assert fabric.was_said == {}
+
+
+def test_a_filter_finds_what_came_and_what_no_longer_passes(saved, market):
+    comparison = saved(
+        picks=[], filter={"usd_per_gpu_hour_max": "2.50", "price_model": "on_demand"}
+    )
+    runs.refresh(comparison)
+    newer = offer("ib2", "10", facts=facts("acme/ib2", **IB))
+    market(days=1, roce="32", more=(newer,))
+    run = runs.refresh(comparison)
+    assert set(by_kind(run, Kind.NEW)) == {"acme/ib2;on_demand"}
+    gone = by_kind(run, Kind.GONE)
+    assert set(gone) == {"acme/roce;on_demand"}
+    assert gone["acme/roce;on_demand"].now_text == "not offered, or the filter keeps it out"
+
+
+def test_a_pick_of_two_price_models_is_two_rows(saved):
+    run = runs.make(saved(picks=["acme/ib;on_demand", "acme/ib;spot"]))
+    prices = [each["offer"]["usd_per_hour"] for each in run.results["offers"]]
+    assert prices == ["24", "12"]
+    both = run.results["types"]["acme/ib"]["prices"]
+    assert [both[model]["usd_per_hour"] for model in ("on_demand", "spot")] == ["24", "12"]
+
+
+def test_a_run_as_of_a_date_has_the_prices_of_then(saved, market):
+    market(days=2, ib="30")
+    comparison = saved()
+    now = runs.refresh(comparison)
+    then = runs.make(comparison, as_of=datetime(2026, 11, 24, tzinfo=UTC))
+    assert [r.results["offers"][0]["offer"]["usd_per_hour"] for r in (now, then)] == ["30", "24"]
+    assert runs.current(comparison) == now  # what later runs are held against is the present
+    assert runs.refresh(comparison) is None
+    (change,) = (c for c in changes(then.results, now.results) if c.kind is Kind.PRICE)
+    assert (change.was, change.now) == ("3", "3.75")
+
+
+def test_a_new_rate_of_exchange_alone_is_no_change(saved, market):
+    def in_euros(rate):
+        return offer("euro", "8", facts=facts("acme/euro", **IB), native_currency="EUR",
+                     usd_per_hour=8 * Decimal(rate), usd_rate=Decimal(rate),
+                     usd_rate_date=MONDAY.date())  # fmt: skip
+
+    comparison = saved(picks=["acme/euro"])
+    market(days=1, more=(in_euros("1.10"),))
+    run = runs.refresh(comparison)
+    assert run.results["offers"][0]["offer"]["usd_rate"] == "1.1"
+    market(days=2, ib="25", more=(in_euros("1.11"),))
+    assert runs.refresh(comparison) is None
+
+
+def test_two_workloads_are_ranked_apart(saved):
+    workloads = [{"workload": JOB, "gpus": 64}, {"workload": SMALL, "nodes": 1}]
+    comparison = saved()
+    comparison.workloads = workloads
+    run = runs.make(comparison)
+    assert [(w["gpus"], w["nodes"]) for w in run.results["workloads"]] == [(64, None), (None, 1)]
+
+
+def test_a_comparison_without_a_workload_is_of_offers_alone(saved):
+    comparison = saved()
+    comparison.workloads = []
+    run = runs.make(comparison)
+    assert run.results["workloads"] == []
+    assert len(run.results["offers"]) == 3
+
+
+def test_a_type_that_the_catalog_never_had_stays_said(saved):
+    run = runs.make(saved(picks=["acme/ib", "acme/nonesuch"]))
+    assert [each["status"] for each in run.results["offers"]] == ["offered", "unheard_of"]
+    assert run.results["offers"][1]["offer"]["usd_per_hour"] is None
+
+
+def test_an_edited_question_is_told_as_such(saved):
+    comparison = saved()
+    first = runs.make(comparison)
+    comparison.picks = PICKS[:2]
+    kinds = [change.kind for change in changes(first.results, runs.make(comparison).results)]
+    assert Kind.QUESTION in kinds
+
+
+def test_spot_has_a_key_of_its_own(saved):
+    run = runs.make(saved(picks=[], filter={"price_model": "spot"}))
+    assert [each["key"] for each in run.results["offers"]] == [f"acme/ib;{PriceModel.SPOT}"]
