@@ -3,12 +3,20 @@
 Another's thing is not forbidden but not there: a queryset narrowed to its owner makes it a 404.
 """
 
+from django.contrib.auth.models import User
+from django.http import HttpRequest
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.models import Scope, Token
+from accounts.models import ConfirmedAddress, Scope, Token
+
+
+class SignedInRequest(HttpRequest):
+    """What a page behind `login_required` is called with."""
+
+    user: User
 
 
 class SignedIn(BasePermission):
@@ -29,3 +37,8 @@ class SignedIn(BasePermission):
         if isinstance(token, Token) and token.scope != Scope.WRITE and not reads:
             raise PermissionDenied("This token may read, not write.")
         return True
+
+
+def mail_address(user: User) -> str | None:
+    """Where mail reaches them; None until they have opened the link that was sent there."""
+    return user.email if ConfirmedAddress.objects.filter(user=user).exists() else None

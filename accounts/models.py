@@ -1,4 +1,4 @@
-"""Tokens: how a script says whose it is. Who a person is stands in Django's own `auth.User`.
+"""Tokens, by which a script says whose it is. Who a person is stands in Django's own `auth.User`.
 
 A person signs in with an e-mail address, which is the user's `username` in lower case, so that
 Django's own back-end, reset mails and admin need no change. The database keeps addresses apart.
@@ -81,6 +81,21 @@ class Token(models.Model):
         """Remember that it was used, to the minute."""
         since = models.Q(last_used_at=None) | models.Q(last_used_at__lt=Now() - USE_IS_NOTED)
         Token.objects.filter(since, pk=self.pk).update(last_used_at=Now())
+
+
+class ConfirmedAddress(models.Model):
+    """Its user opened the link that was mailed to their address: mail reaches them, and is wanted.
+
+    Whoever signs up may write any address, so nothing but that link goes to one without this.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="confirmed_address"
+    )
+    confirmed_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return str(self.user)
 
 
 class KeptAnswer(models.Model):

@@ -7,12 +7,10 @@ what the API reads, through the same functions, so that rows on screen, in CSV a
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils.cache import patch_vary_headers
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
@@ -252,22 +250,6 @@ def values(request: HttpRequest) -> HttpResponse:
 
 
 # --- Around the pages -------------------------------------------------------------------------
-
-
-@require_safe
-def language(request: HttpRequest, code: str) -> HttpResponse:
-    """Keep the reader's language in a cookie, and go back to the page it was chosen on."""
-    if code not in dict(settings.LANGUAGES):
-        raise Http404
-    there = request.GET.get("next", OFFERS)
-    if not url_has_allowed_host_and_scheme(there, allowed_hosts=None) or not there.startswith("/"):
-        there = OFFERS
-    response = HttpResponseRedirect(there)
-    response.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME, code, max_age=31_536_000, samesite="Lax",
-        secure=settings.SESSION_COOKIE_SECURE, httponly=True,
-    )  # fmt: skip
-    return response
 
 
 @require_safe

@@ -14,7 +14,6 @@ urlpatterns = [
     path("providers/", pages.providers, name="providers"),
     path("learn/values/", pages.values, name="values"),
     path("learn/accuracy/", accuracy_page.accuracy, name="accuracy"),
-    path("language/<slug:code>/", pages.language, name="language"),
     path("robots.txt", pages.robots),
     path("favicon.ico", pages.favicon),
 ]

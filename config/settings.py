@@ -126,6 +126,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "accounts.visitor.visitor",
             ],
         },
     },
@@ -201,6 +202,17 @@ DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM") or (
 )
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 
+AUTHENTICATION_BACKENDS = ["accounts.backend.Passwords"]
+LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "sign-in", "account", "sign-in"
+PASSWORD_RESET_TIMEOUT = 86_400  # [s]
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 10}),
+        ("CommonPasswordValidator", {}),
+    )
+]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0

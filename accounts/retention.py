@@ -1,0 +1,17 @@
+"""What is let go: sessions that have ended, and tokens 90 days after they were revoked."""
+
+from datetime import timedelta
+
+from django.contrib.sessions.models import Session
+from django.db.models.functions import Now
+
+from accounts.models import Token
+
+REVOKED_TOKENS = timedelta(days=90)
+
+
+def forget() -> tuple[int, int]:
+    """How many sessions and tokens went."""
+    sessions, _ = Session.objects.filter(expire_date__lt=Now()).delete()
+    tokens, _ = Token.objects.filter(revoked_at__lt=Now() - REVOKED_TOKENS).delete()
+    return sessions, tokens
