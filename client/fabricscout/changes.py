@@ -1,15 +1,12 @@
 """What changed between two moments: the offers of each (`as_of`), held side by side."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from fabricscout.answers import Offer
 from fabricscout.connection import Value
-
-if TYPE_CHECKING:
-    from fabricscout.client import FabricScout
 
 Moment = str | date  # a datetime, too; a day is its last moment
 IDENTITY = ("provider", "via", "instance_type", "region", "tier", "price_model")
@@ -39,12 +36,17 @@ class Change(TypedDict):
 
 
 def changes(
-    scout: "FabricScout", since: Moment, until: Moment | None = None, **filters: Value | None
+    offers: Callable[..., Iterable[Offer]],
+    since: Moment,
+    until: Moment | None = None,
+    **filters: Value | None,
 ) -> list[Change]:
     """What changed from `since` to `until` (None: now), the steepest rise first.
 
     Parameters
     ----------
+    offers
+        A client's method of that name.
     filters
         Parameters of `offers`; an offer that no longer passes them is gone. `rows="type"` holds
         the lowest price of each type against the lowest there was, wherever it is.
@@ -59,7 +61,7 @@ def changes(
     before, after = (
         {
             tuple(offer[key] for key in keys): offer  # type: ignore[literal-required]
-            for offer in scout.offers(**{**asked, "as_of": moment})
+            for offer in offers(**{**asked, "as_of": moment})
         }
         for moment in (since, until)
     )

@@ -144,10 +144,10 @@ class FabricScout:
         **more: Any,
     ) -> comparing.Comparison:
         """Types side by side, `provider/instance_type` each; see `comparing.compare`."""
-        return comparing.compare(self, picks, workload, gpus, **more)
+        return comparing.compare(self.instance, self.rank, picks, workload, gpus, **more)
 
     def changes(
         self, since: changes.Moment, until: changes.Moment | None = None, **filters: Value | None
     ) -> list[changes.Change]:
         """What is new, gone or priced otherwise since then; see `changes.changes`."""
-        return changes.changes(self, since, until, **filters)
+        return changes.changes(self.offers, since, until, **filters)

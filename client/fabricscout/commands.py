@@ -76,7 +76,7 @@ COMMANDS: dict[str, Command] = {
         "what is new, gone or priced otherwise since a day",
         lists.changes,
         {
-            "--since": {"required": True, "help": "a day or an ISO time"},
+            "--since": {"required": True, "help": "a day, an ISO time, or 30d: so many days ago"},
             "--until": {"help": "the same; now"},
             "--fail-if-price-rises": {
                 "metavar": "SHARE",

@@ -1,13 +1,10 @@
 """Instance types side by side: what is known of each, what it costs, how it does on a workload."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
-from fabricscout.answers import Instance, LeftOut, Offer, Ranked
-
-if TYPE_CHECKING:
-    from fabricscout.client import FabricScout
+from fabricscout.answers import Instance, LeftOut, Offer, Ranked, Ranking
 
 OF_A_WORKLOAD = ("step_time_s", "tokens_per_s", "mfu", "exposed_share", "scaling_efficiency")
 
@@ -41,7 +38,8 @@ class Comparison(TypedDict):
 
 
 def compare(
-    scout: "FabricScout",
+    instance: Callable[[str, str], Instance],
+    rank: Callable[..., Ranking],
     picks: Sequence[str],
     workload: str | None = None,
     gpus: int | None = None,
@@ -52,6 +50,8 @@ def compare(
 
     Parameters
     ----------
+    instance, rank
+        A client's methods of these names.
     picks
         `provider/instance_type` each.
     workload, gpus
@@ -64,13 +64,13 @@ def compare(
     FabricScoutError
         `NotFound` where the catalog has never had a pick.
     """
-    types = [scout.instance(*_halves(pick)) for pick in picks]
+    types = [instance(*_halves(pick)) for pick in picks]
     lines = [_price(types, price_model), *_facts(types)]
     as_of = None
     if workload is not None:
         providers = sorted({kind["provider"] for kind in types})
         where = {"provider": providers, "price_model": price_model}
-        ranking = scout.rank(workload, gpus, where=where)
+        ranking = rank(workload, gpus, where=where)
         as_of = ranking["catalog_as_of"]
         source = f"cost model {ranking['model_version']}"
         found = [_of(kind, ranking["results"]) for kind in types]

@@ -1,6 +1,7 @@
 """The commands onto one list each: offers, fabrics, prices, changes, facts."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any
@@ -66,7 +67,8 @@ def _listed(rows: Rows[Any], asked: Asked, columns: Sequence[str], **absent: str
 
 def changes(scout: FabricScout, asked: Asked) -> Answer:
     """What is new, gone or priced otherwise; or only what rose by more than a share."""
-    found = scout.changes(asked.own("since"), asked.own("until"), **asked.parameters)
+    since, until = _moment(asked.own("since")), asked.own("until")
+    found = scout.changes(since, until, **asked.parameters)
     limit: str | None = asked.own("fail_if_price_rises")
     code = None
     if limit is not None:
@@ -74,9 +76,17 @@ def changes(scout: FabricScout, asked: Asked) -> Answer:
         found = [each for each in found if each["rise"] is not None and each["rise"] > most]
         one = scout.offers(**{**asked.parameters, "page_size": 1})
         code = ROSE if found else (0 if next(iter(one), None) else None)
-    about = {"since": asked.own("since"), "until": asked.own("until")}
+    about = {"since": since, "until": until}
     absent = dict.fromkeys(("was_usd_per_gpu_hour", "now_usd_per_gpu_hour", "rise"), "-")
     return Answer(found, CHANGE_COLUMNS, absent=absent, about=about, code=code)
+
+
+def _moment(text: str) -> str:
+    """`30d` is the day that many days ago; anything else the service reads."""
+    days = text.removesuffix("d")
+    if days == text or not days.isdecimal() or len(days) > 5:
+        return text
+    return (datetime.now(UTC).date() - timedelta(days=int(days))).isoformat()
 
 
 def _share(text: str) -> Decimal:

@@ -39,6 +39,7 @@ HEADINGS = {
     "source_url": "source",
     "says": "what it does",
 }
+SHARES = {"rise", "mfu", "exposed_share"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how text begins that a spreadsheet would run
 
 
@@ -104,7 +105,7 @@ def as_table(
     absent = {**ABSENT, **absent}
     body = [
         [
-            _cell(at(row, column), absent.get(name, UNKNOWN))
+            _cell(at(row, column), absent.get(name, UNKNOWN), share=name in SHARES)
             for column, name in zip(columns, names, strict=True)
         ]
         for row in rows
@@ -138,9 +139,11 @@ def at(row: Row, path: str) -> Any:
     return value
 
 
-def _cell(value: Any, absent: str) -> str:
+def _cell(value: Any, absent: str, *, share: bool) -> str:
     if value is None or value == "":
         return absent
+    if share:
+        return f"{value:.1%}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float) and not value.is_integer():

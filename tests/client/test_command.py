@@ -1,0 +1,194 @@
+"""`fabricscout` in a shell, against the running service."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from fabricscout.cli import read
+
+FILTER = (
+    "--nvlink", "--infiniband", "--continent", "europe", "--gpu", "h100-sxm5-80gb", "--gpus-min",
+    "8", "--price-model", "on_demand", "--sort", "-usd_per_gpu_hour", "--rows", "region",
+)  # fmt: skip
+
+
+# --- Three forms of one answer ------------------------------------------------------------------
+
+
+def test_table_csv_and_json_have_the_same_rows(fabricscout):
+    table, sheet, whole = (
+        fabricscout("offers", *FILTER, *form) for form in ((), ("--csv",), ("--json",))
+    )
+    offers = json.loads(whole.stdout)["results"]
+    rows = [*csv.DictReader(io.StringIO(sheet.stdout))]
+    names = [offer["instance_type"] for offer in offers]
+    assert len(names) > 3
+    assert [row["instance_type"] for row in rows] == names
+    assert [line.split()[1] for line in table.stdout.splitlines()[1:]] == names
+    assert {offer["fabric"] for offer in offers} == {"infiniband"}
+    prices = [float(offer["usd_per_gpu_hour"]) for offer in offers]
+    assert prices == sorted(prices, reverse=True)
+    assert (table.returncode, sheet.returncode, whole.returncode) == (0, 0, 0)
+
+
+def test_a_table_is_as_long_as_one_reads_and_says_so(fabricscout):
+    found = fabricscout("offers")
+    assert len(found.stdout.splitlines()) == 1 + 50
+    assert "the first 50 of more" in found.stderr
+    assert len(fabricscout("offers", "--limit", "3").stdout.splitlines()) == 1 + 3
+    assert len(fabricscout("offers", "--csv").stdout.splitlines()) > 500
+
+
+def test_unknown_and_unpublished_are_words_in_a_table_and_empty_in_csv(fabricscout):
+    asked = ("offers", "--provider", "lambda", "--price-model", "quote")
+    table = fabricscout(*asked).stdout
+    assert "not published" in table
+    assert "unknown" in table
+    (*_, row) = csv.DictReader(io.StringIO(fabricscout(*asked, "--csv").stdout))
+    assert row["usd_per_gpu_hour"] == ""
+
+
+def test_what_an_unknown_kept_out_is_said_beside_the_table(fabricscout):
+    found = fabricscout("offers", "--infiniband", "--limit", "1")
+    assert "left out by an unknown (infiniband" in found.stderr
+    assert "left out" not in found.stdout
+
+
+# --- The commands -----------------------------------------------------------------------------
+
+
+def test_facts_have_basis_source_and_date_and_an_unknown_is_said(fabricscout):
+    found = fabricscout("facts", "azure/Standard_ND96isr_H100_v5").stdout.splitlines()
+    (fabric,) = (line.split() for line in found if line.startswith("fabric "))
+    assert fabric[1:4] == ["infiniband", "-", "documented"]
+    assert fabric[-1].startswith("https://")
+    (rails,) = (line for line in found if line.startswith("rail_optimised"))
+    assert "unknown" in rails
+    assert rails.endswith("nobody says")
+
+
+def test_facts_of_a_gpu_are_the_lines_of_its_ledger(fabricscout):
+    found = json.loads(fabricscout("facts", "h100-sxm5-80gb", "--json").stdout)["results"]
+    assert {fact["subject"] for fact in found} == {"h100-sxm5-80gb"}
+    asked = ("facts", "azure/Standard_ND96isr_H100_v5", "--attribute", "fabric", "--json")
+    assert {f["attribute"] for f in json.loads(fabricscout(*asked).stdout)["results"]} == {"fabric"}
+
+
+def test_a_ranking_names_model_and_error(fabricscout):
+    asked = (
+        "rank",
+        "--workload",
+        "llama3-70b-pretrain",
+        "--gpus",
+        "64",
+        "--nvlink",
+        "--limit",
+        "4",
+    )
+    found = fabricscout(*asked)
+    assert [line.split()[0] for line in found.stdout.splitlines()] == ["rank", "1", "2", "3", "4"]
+    assert "median error" in found.stderr
+    whole = json.loads(fabricscout(*asked, "--json").stdout)
+    assert whole["model_version"] in found.stderr
+
+
+def test_a_workload_of_ones_own_is_a_file(fabricscout, tmp_path):
+    asked = ("rank", "--gpus", "64", "--gpu", "h100-sxm5-80gb", "--json", "--workload")
+    presets = json.loads(fabricscout(*asked, "llama3-8b-pretrain").stdout)
+    (tmp_path / "job.json").write_text(json.dumps({"preset": "llama3-8b-pretrain"}))
+    (tmp_path / "none.json").write_text("{")
+    assert presets["results"]
+    refused = fabricscout(*asked, "@none.json")
+    assert refused.returncode == 2
+    assert "none.json" in refused.stderr
+
+
+def test_a_comparison_has_a_column_for_each_pick(fabricscout):
+    picks = ("azure/Standard_ND96isr_H100_v5", "lambda/gpu_8x_h100_sxm5")
+    found = fabricscout("compare", *picks).stdout.splitlines()
+    assert found[0].split() == ["attribute", "unit", *picks]
+    (fabric,) = (line.split() for line in found if line.startswith("fabric "))
+    assert fabric == ["fabric", "-", "infiniband", "unknown"]
+
+
+def test_fabrics_prices_and_parameters(fabricscout):
+    fabrics = fabricscout("fabrics", "--gpus-min", "32", "--infiniband", "--json")
+    assert all(f["technology"] == "infiniband" for f in json.loads(fabrics.stdout)["results"])
+    prices = fabricscout("prices", "--provider", "lambda", "--instance-type", "gpu_8x_h100_sxm5")
+    assert prices.stdout.count("still") == 1
+    names = fabricscout("parameters", "offers", "--csv").stdout
+    assert "fabric_gbits_per_s_per_gpu_min" in names
+
+
+# --- Exit codes -------------------------------------------------------------------------------
+
+
+def test_nothing_matches_is_3(fabricscout):
+    found = fabricscout("offers", "--gpus-min", "100000")
+    assert (found.returncode, found.stdout) == (3, "")
+    assert fabricscout("facts", "nowhere/nothing").returncode == 3
+    assert fabricscout("changes", "--since", "0d", "--provider", "azure").returncode == 3
+
+
+def test_bad_input_is_2_and_names_the_field(fabricscout):
+    for asked, said in (
+        (("offers", "--gpu", "h100"), "gpu 'h100' is not a GPU; near it are"),
+        (("offers", "--nvlnk"), "nvlnk is not a parameter"),
+        (("offers", "-f", "nvlink"), "NAME=VALUE"),
+        (("offers", "--limit", "many"), "--limit"),
+        (("offers", "--format", "csv"), "--csv"),
+        (("rank", "--workload", "nothing", "--gpus", "8"), "workload"),
+        (("rank", "--workload", "llama3-8b-pretrain", "--gpus", "0"), "gpus"),
+        (("compare", "h100"), "has a slash"),
+        (("compare", "a/b", "--nvlink"), "--nvlink"),
+        (("changes", "--since", "30d", "--fail-if-price-rises", "much"), "a share like 10%"),
+        (("changes", "--since", "yesterday"), "as_of must be a date"),
+        (("parameters", "nothing"), "must be one of"),
+        (("frobnicate",), "frobnicate"),
+        ((), "COMMAND"),
+    ):
+        found = fabricscout(*asked)
+        assert (found.returncode, found.stdout) == (2, ""), asked
+        assert said in found.stderr
+        assert "Traceback" not in found.stderr
+
+
+def test_no_service_is_1_in_one_sentence(fabricscout):
+    found = fabricscout("offers", url="http://127.0.0.1:9")
+    assert found.returncode == 1
+    assert found.stderr.startswith("fabricscout: FabricScout does not answer at http://127.0.0.1:9")
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_price_that_rose_is_4_and_one_that_rose_less_is_0(fabricscout):
+    asked = ("changes", "--since", "30d", "--provider", "lambda", "--fail-if-price-rises")
+    rose = fabricscout(*asked, "10%")
+    assert rose.returncode == 4
+    assert "+15.0%" in rose.stdout or "15.0%" in rose.stdout
+    assert (fabricscout(*asked, "0.2").returncode, fabricscout(*asked, "20%").stdout) == (0, "")
+    nothing = fabricscout(*asked, "10%", "--gpus-min", "100000")
+    assert nothing.returncode == 3  # to watch over nothing is a mistake, not a success
+
+
+# --- How a command line is read ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "parameters"),
+    [
+        ("--nvlink", {"nvlink": "true"}),
+        ("--nvlink --gpu a", {"nvlink": "true", "gpu": "a"}),
+        ("--no-nvlink", {"nvlink": "false"}),
+        ("--nvlink=false", {"nvlink": "false"}),
+        ("--sort -usd_per_gpu_hour", {"sort": "-usd_per_gpu_hour"}),
+        ("--gpus-min 8", {"gpu_count_min": "8"}),
+        ("--nvlink --json", {"nvlink": "true"}),
+        ("--nvlink -f a=b=c", {"nvlink": "true", "a": "b=c"}),
+        ("--a-filter-of-tomorrow 1", {"a_filter_of_tomorrow": "1"}),
+    ],
+)
+def test_a_flag_that_is_not_the_commands_own_is_a_parameter(flags, parameters):
+    _command, asked = read(["offers", *flags.split()])
+    assert asked.parameters == parameters
