@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import wording
+from catalog.facts import ATTRIBUTES
 from catalog.freshness import FACTS
 from catalog.templatetags.quantities import day_of, is_number, number, today
 
@@ -31,10 +32,10 @@ OF_LINKS = {"nvlink_generation", "scale_up_gbytes_per_s", "scale_up_pair_gbytes_
 OF_FABRIC = {"fabric_generation", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s",
              "sharp", "rail_optimised", "adaptive_routing", "oversubscription", "same_fabric",
              "max_gpus_on_one_fabric"}  # fmt: skip
+MEASURED = {name for name, attribute in ATTRIBUTES.items() if attribute.group == "measured"}
 # What only few sources ever state: shown where known, never asked for.
-SELDOM = {"measured_pair_gbytes_per_s", "measured_all_reduce_gbytes_per_s", "software_support",
-          "frontend_burst_gbits_per_s", "scale_up_domain_guaranteed_gpus",
-          "adaptive_routing"}  # fmt: skip
+SELDOM = MEASURED | {"software_support", "frontend_burst_gbits_per_s", "adaptive_routing",
+                     "scale_up_domain_guaranteed_gpus"}  # fmt: skip
 COUNTED = {"GPUs", "NICs", "CPUs"}
 SMALL_PRINT = {
     "frontend_gbits_per_s": _("not the fabric; never added to it"),

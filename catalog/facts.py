@@ -172,6 +172,23 @@ ATTRIBUTES = _attributes(
         "Measured all-reduce bus bandwidth",
         "measured",
     ),
+    # of other collectives, with so many GPUs and bytes alone: they have a scope, and fill no column
+    *(
+        Attribute(
+            f"measured_{kind}_gbytes_per_s",
+            "GB/s",
+            _number("0.01", "5000"),
+            f"Measured {title} bus bandwidth",
+            "measured",
+            False,
+        )
+        for kind, title in (
+            ("all_gather", "all-gather"),
+            ("reduce_scatter", "reduce-scatter"),
+            ("all_to_all", "all-to-all"),
+            ("send_recv", "send and receive"),
+        )
+    ),
     # of a GPU alone: what the cost model reads
     Attribute("memory_gbytes_per_s", "GB/s", _number("10", "30000"), "HBM", "peak", False),
     Attribute("bf16_tflops", "Tflop/s", _number("1", "20000"), "bf16, dense", "peak", False),

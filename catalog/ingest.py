@@ -293,6 +293,15 @@ def raise_version() -> None:
     CatalogVersion.objects.filter(id=1).update(version=F("version") + 1, changed_at=Now())
 
 
+def state(facts: Sequence[Fact], origin: str) -> None:
+    """Make `facts` all that an origin states that is no list and no file: a user's measurement."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        _lock_catalog(cursor)
+        touched = accept_facts(cursor, facts, origin)
+        if respec(cursor, touched):
+            raise_version()
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """All that the files of catalog/data/ say: prices, and the facts of each file."""

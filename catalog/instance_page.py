@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from catalog import evidence, instances, verify, wording
+from catalog import evidence, instances, nccl, verify, wording
 from catalog.charts import cliff_strip, price_strip
 from catalog.models import InstanceType
 from catalog.presets import link
@@ -50,6 +50,7 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
         "checklist": checklist(kind),
         "nccl": verify.nccl_lines(kind),
         "needs": verify.needs(),
+        "collectives": nccl.COLLECTIVES,
         "links": {
             "json": f"/api/v1/instance-types/{quote(provider)}/{quote(name)}/",
             "regions": link("/", {"provider": provider, "q": name, "rows": "region"}),

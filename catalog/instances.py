@@ -90,8 +90,9 @@ def _facts(
     for fact in said:
         by_attribute[fact.attribute].append(fact)
     for name, attribute in ATTRIBUTES.items():
-        if attribute.column:
-            yield _fact(attribute, values[name], kind.evidence.get(name, {}), by_attribute[name])
+        if attribute.column or name in by_attribute:
+            said_of = kind.evidence.get(name, {})
+            yield _fact(attribute, values.get(name), said_of, by_attribute[name])
 
 
 def _fact(

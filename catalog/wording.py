@@ -170,6 +170,10 @@ TITLES = {
     "frontend_burst_gbits_per_s": _("Front end, up to"),
     "measured_pair_gbytes_per_s": _("Measured between two GPUs"),
     "measured_all_reduce_gbytes_per_s": _("Measured all-reduce"),
+    "measured_all_gather_gbytes_per_s": _("Measured all-gather"),
+    "measured_reduce_scatter_gbytes_per_s": _("Measured reduce-scatter"),
+    "measured_all_to_all_gbytes_per_s": _("Measured all-to-all"),
+    "measured_send_recv_gbytes_per_s": _("Measured send and receive"),
 }
 # What is said in a sentence: "their fabric speed is unknown".
 UNKNOWN_OF = {
@@ -259,9 +263,12 @@ def _part(part: str) -> str:
 def source(text: str | None) -> tuple[str, str]:
     """What to call a source, and where it leads: a rule to what it rests on, or nowhere.
 
-    `github:owner/repo@commit:path`, `arXiv:…` and addresses; all else is shown as it stands.
+    `github:owner/repo@commit:path`, `arXiv:…`, `measurement:…` of a user, and addresses; all else
+    is shown as it stands.
     """
     said = text or ""
+    if said.startswith("measurement:"):
+        return gettext("measured by a user"), f"/measurements/{said.removeprefix('measurement:')}/"
     if said.startswith("rule: ") and (ground := RESTS_ON.search(said)):
         name, href = source(ground[1])
         return f"{said[: ground.start()].rstrip()}; {name}", href

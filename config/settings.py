@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "watches",
     "learn",
     "comparisons",
+    "measurements",
     "accounts",
     "catalog",
 ]

@@ -15,9 +15,11 @@ urlpatterns = [
     # Before the catalog's, whose API answers all that is left below /api/v1/.
     path("api/v1/", include("accounts.api_urls")),
     path("api/v1/", include("comparisons.api_urls")),
+    path("api/v1/", include("measurements.api_urls")),
     path("api/v1/", include("watches.api_urls")),
     path("", include("accounts.urls")),
     path("", include("comparisons.urls")),
+    path("", include("measurements.urls")),
     path("", include("watches.urls")),
     path("", include("learn.urls")),
     path("", include("catalog.urls")),

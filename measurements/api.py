@@ -1,0 +1,138 @@
+"""`measurements/`: a pasted output held against a type, and kept where a user wants it."""
+
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.access import SignedIn
+from catalog import nccl, replies
+from catalog.query import BadQuery
+from measurements.keeping import keep, origin
+from measurements.models import Measurement
+from measurements.pages import may_remove
+
+BODY: dict[str, Any] = {
+    "type": "object",
+    "required": ["provider", "instance_type", "text"],
+    "additionalProperties": False,
+    "properties": {
+        "provider": {"type": "string"},
+        "instance_type": {"type": "string"},
+        "text": {
+            "type": "string",
+            "description": "What nccl-tests or rccl-tests printed, logs too",
+        },
+        "nodes": {"type": "integer", "minimum": 1, "maximum": nccl.MOST_NODES},
+        "collective": {"type": "string", "enum": list(nccl.COLLECTIVES)},
+        "keep": {"type": "boolean", "description": "Keep it as a measured fact; needs a user"},
+    },
+}
+
+
+class Measurements(APIView):
+    """`POST measurements/`: what a run of nccl-tests says of a cluster."""
+
+    @extend_schema(
+        operation_id="check_measurement",
+        request={"application/json": BODY},
+        responses={
+            (200, "application/json"): OpenApiResponse({"type": "object"}, "The verdict"),
+            (201, "application/json"): OpenApiResponse({"type": "object"}, "Kept, and the verdict"),
+        },
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Hold a pasted output against line rate, the model's prediction and other measurements.
+
+        The arithmetic of each row is checked; `problems` names the lines that do not add up. With
+        `keep` it becomes a measured fact of the type, with its raw text, which everyone can read.
+        """
+        given = _read(request.data)
+        wants = given.pop("keep", False)
+        if wants and not SignedIn().has_permission(request, self):
+            raise NotAuthenticated
+        checked = nccl.check(
+            given["provider"], given["instance_type"], given["text"], given.get("nodes"),
+            given.get("collective"),
+        )  # fmt: skip
+        answer = checked.as_json()
+        if not wants:
+            return replies.json(answer)
+        kept = keep(cast("User", request.user), checked, given["text"])
+        response = replies.json({"id": kept.pk, "fact": origin(kept.pk)} | answer)
+        response.status_code = 201
+        return response
+
+
+class OneMeasurement(APIView):
+    """`GET` and `DELETE measurements/{id}/`: a run that is kept."""
+
+    @extend_schema(
+        operation_id="measurement",
+        responses={(200, "application/json"): OpenApiResponse({"type": "object"}, "As kept")},
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:  # noqa: ARG002 -- DRF's
+        """A kept run with its raw text. Who measured it is not said."""
+        found = get_object_or_404(Measurement.objects.select_related("instance_type"), pk=pk)
+        return replies.json(
+            {
+                "id": found.pk,
+                "provider": found.instance_type.provider_id,
+                "instance_type": found.instance_type.name,
+                "collective": found.kind,
+                "gpus": found.gpus,
+                "nodes": found.nodes,
+                "bytes": found.size,
+                "bus_gbytes_per_s": found.bus_gbytes_per_s,
+                "kept_at": found.kept_at,
+                "basis": "measured",
+                "verified": False,
+                "text": found.text,
+            }
+        )
+
+    @extend_schema(operation_id="remove_measurement", responses={204: None})
+    def delete(self, request: Request, pk: int) -> HttpResponse:
+        """Remove a run of one's own: its fact is withdrawn."""
+        found = get_object_or_404(Measurement, pk=pk)
+        if not SignedIn().has_permission(request, self):
+            raise NotAuthenticated
+        if not may_remove(request.user, found):
+            raise PermissionDenied("This was measured by another user.")
+        found.delete()
+        return HttpResponse(status=204)
+
+
+def _read(body: object) -> dict[str, Any]:
+    """The body, checked.
+
+    Raises
+    ------
+    BadQuery
+        Naming every field that is wrong.
+    """
+    if not isinstance(body, dict):
+        raise BadQuery({"body": ["must be a JSON object."]})
+    wrong: dict[str, list[str]] = {}
+    for name in body.keys() - BODY["properties"].keys():
+        known = ", ".join(BODY["properties"])
+        wrong[str(name)[:80]] = [f"is not a key. There are: {known}."]
+    for name in BODY["required"]:
+        if not isinstance(body.get(name), str) or not body[name].strip():
+            wrong[name] = ["must be a text that is not empty."]
+    nodes = body.get("nodes")
+    whole = isinstance(nodes, int) and not isinstance(nodes, bool)
+    if nodes is not None and not (whole and 1 <= nodes <= nccl.MOST_NODES):
+        wrong["nodes"] = [f"must be a whole number from 1 to {nccl.MOST_NODES}."]
+    if body.get("collective") not in (None, *nccl.COLLECTIVES):
+        wrong["collective"] = [f"must be one of: {', '.join(nccl.COLLECTIVES)}."]
+    if not isinstance(body.get("keep", False), bool):
+        wrong["keep"] = ["must be true or false."]
+    if wrong:
+        raise BadQuery(wrong)
+    return dict(body)
