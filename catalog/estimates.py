@@ -53,6 +53,7 @@ def accuracy() -> dict[str, Any]:
         "version": scoring.MODEL_VERSION,
         "measured": scoring.measured_errors(),
         "ranges": scoring.error_ranges(),
+        "groups": scoring.measured_groups(),
     }
 
 
