@@ -69,7 +69,8 @@ def stand_ins_from(environ: Mapping[str, str]) -> dict[str, str]:
 
 def port(url: httpx.URL) -> int:
     """The port, said or meant."""
-    return url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
+    said = url.port
+    return {"http": 80, "https": 443}.get(url.scheme, 0) if said is None else said
 
 
 def origin(url: httpx.URL) -> tuple[str, str, int]:

@@ -40,7 +40,7 @@ WEB = {
 WORKER = {
     "REMAP_SIGTERM": "SIGQUIT",  # what runs is put back, not waited for
     "WORKER_SOFT_SHUTDOWN_S": "3",  # whoever pressed Ctrl-C is waiting
-    "DATABASE_POOL": "2",
+    "DATABASE_POOL": "6",  # one, and one for each thread that delivers (watches.outbox)
 }
 
 

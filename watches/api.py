@@ -1,0 +1,244 @@
+"""The doors: a comparison's watches, one watch, its secret, its test, its deliveries.
+
+Everything is its owner's alone; another's is not there (404).
+"""
+
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from django.utils.translation import get_language
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.access import SignedIn
+from accounts.idempotency import idempotent
+from catalog import replies
+from catalog.query import BadQuery
+from comparisons.models import Comparison
+from watches import answers, asked, looking, outbox, schema, signing
+from watches.models import Channel, Delivery, State, Stop, Watch
+
+SHOWN = 100  # deliveries of a log, the newest
+
+
+class _Own(APIView):
+    permission_classes = (SignedIn,)
+
+
+class Watches(_Own):
+    """`GET watches/`: all of one's own."""
+
+    @extend_schema(**schema.LIST_ALL)
+    def get(self, request: Request) -> HttpResponse:
+        """All of my watches, newest first, each with its last delivery."""
+        found = answers.with_last(list(answers.watches_of(request.user.pk)))
+        return replies.json({"results": [answers.watch(each) for each in found]})
+
+
+class OfComparison(_Own):
+    """`comparisons/{id}/watches/`: those of one comparison; a new one."""
+
+    @extend_schema(**schema.LIST)
+    def get(self, request: Request, comparison: UUID) -> HttpResponse:
+        """The watches of a comparison."""
+        mine = answers.watches_of(request.user.pk).filter(comparison=_own(request, comparison))
+        found = answers.with_last(list(mine))
+        return replies.json({"results": [answers.watch(each) for each in found]})
+
+    @extend_schema(**schema.CREATE)
+    def post(self, request: Request, comparison: UUID) -> HttpResponse:
+        """Watch a comparison. A webhook's secret is in this answer, and in no other."""
+        watch = create(_own(request, comparison), request.data)
+        said = answers.watch(watch)
+        if watch.channel == Channel.WEBHOOK:
+            said |= answers.secret(watch)
+        answer = _with_secret(said)
+        answer.status_code = HTTPStatus.CREATED
+        answer["Location"] = f"/api/v1/watches/{watch.pk}/"
+        return answer
+
+
+class OneWatch(_Own):
+    """`watches/{id}/`."""
+
+    @extend_schema(**schema.READ)
+    def get(self, request: Request, watch: UUID) -> HttpResponse:
+        """One watch, with its last delivery."""
+        return replies.json(answers.watch(_watch(request, watch)))
+
+    @extend_schema(**schema.CHANGE)
+    def patch(self, request: Request, watch: UUID) -> HttpResponse:
+        """Change the threshold, the address or the pace; pause it, or let it go on."""
+        change(_watch(request, watch), request.data)
+        return replies.json(answers.watch(_watch(request, watch)))
+
+    @extend_schema(**schema.DELETE)
+    def delete(self, request: Request, watch: UUID) -> HttpResponse:
+        """End it, with its log."""
+        _watch(request, watch).delete()
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+
+class Secret(_Own):
+    """`POST watches/{id}/secret/`."""
+
+    @extend_schema(**schema.ROTATE)
+    def post(self, request: Request, watch: UUID) -> HttpResponse:
+        """A new secret, shown in this answer alone. The old one is valid for 24 hours more."""
+        _nothing_said(request)
+        return _with_secret(answers.secret(rotate(_watch(request, watch))))
+
+
+class Test(_Own):
+    """`POST watches/{id}/test/`."""
+
+    @extend_schema(**schema.TEST)
+    @idempotent
+    def post(self, request: Request, watch: UUID) -> HttpResponse:
+        """Send a test message, once, within a quarter of a minute; the log has what came of it."""
+        _nothing_said(request)
+        event = outbox.test(_watch(request, watch))
+        if event is None:
+            return replies.problem(409, "under_way", "A test of this watch is waiting already.")
+        answer = replies.json(answers.delivery(Delivery.objects.get(pk=event.pk)))
+        answer.status_code = HTTPStatus.ACCEPTED
+        return answer
+
+
+class Deliveries(_Own):
+    """`GET watches/{id}/deliveries/`."""
+
+    @extend_schema(**schema.LOG)
+    def get(self, request: Request, watch: UUID) -> HttpResponse:
+        """The newest hundred, each with its changes and every try."""
+        found = log_of(_watch(request, watch))
+        return replies.json({"results": [answers.delivery(each, whole=True) for each in found]})
+
+
+class SendAgain(_Own):
+    """`POST deliveries/{id}/send-again/`."""
+
+    @extend_schema(**schema.SEND_AGAIN)
+    @idempotent
+    def post(self, request: Request, delivery: UUID) -> HttpResponse:
+        """Once more, under the same id: after it was given up, or as it got lost over there."""
+        _nothing_said(request)
+        found = Delivery.objects.filter(pk=delivery, event__watch__owner=request.user.pk)
+        standing = found.select_related("event__watch").first()
+        if standing is None:
+            raise Http404
+        if reason := again(standing):
+            return replies.problem(409, "not_now", reason)
+        answer = replies.json(answers.delivery(found.select_related("event").get()))
+        answer.status_code = HTTPStatus.ACCEPTED
+        return answer
+
+
+# --- What the doors and the pages do ----------------------------------------------------------
+
+
+def create(comparison: Comparison, body: object) -> Watch:
+    """A new watch of a comparison.
+
+    Raises
+    ------
+    BadQuery
+        Naming what is wrong.
+    """
+    said = asked.created(body)
+    owner = comparison.owner_id
+    if Watch.objects.filter(owner=owner).count() >= asked.MOST_WATCHES:
+        raise BadQuery(
+            {"watch": [f"is one too many: an account has {asked.MOST_WATCHES} at most."]}
+        )
+    watch = Watch(
+        **said,
+        owner_id=owner,
+        comparison=comparison,
+        lane=asked.lane(said["channel"], said["url"], owner),
+        language=get_language() or "en",
+    )
+    looking.begin(watch)
+    watch.refresh_from_db(fields=["created_at"])
+    return watch
+
+
+@transaction.atomic
+def change(watch: Watch, body: object) -> None:
+    """What a body says of a watch that there is.
+
+    Raises
+    ------
+    BadQuery
+        Naming what is wrong.
+    """
+    said = asked.changed(body, watch)
+    active = said.pop("active", None)
+    if "url" in said:
+        said["lane"] = asked.lane(watch.channel, said["url"], watch.owner_id)
+    if said:
+        Watch.objects.filter(pk=watch.pk).update(**said)
+    if active is not None and active != watch.active:
+        outbox.resume(watch) if active else outbox.stop(watch, Stop.OWNER)
+
+
+@transaction.atomic
+def rotate(watch: Watch) -> Watch:
+    """The same watch with a new secret; the old one holds for a day."""
+    watch = Watch.objects.select_for_update().defer("known").get(pk=watch.pk)
+    watch.old_seed, watch.seed = watch.seed, signing.new_seed()
+    watch.rotated_at = outbox.clock()
+    watch.save(update_fields=["seed", "old_seed", "rotated_at"])
+    return watch
+
+
+def again(delivery: Delivery) -> str | None:
+    """Schedule it anew; or why that cannot be."""
+    if delivery.state == State.SCHEDULED:
+        return "It is waiting to be sent already."
+    if not delivery.event.watch.active:
+        return "The watch is paused: let it go on, and what it kept back is sent."
+    outbox.send_again(delivery)
+    return None
+
+
+def log_of(watch: Watch) -> list[Delivery]:
+    """Its newest deliveries, with every try."""
+    found = Delivery.objects.filter(event__watch=watch).select_related("event")
+    return list(found.prefetch_related("log").order_by("-event__number")[:SHOWN])
+
+
+def _own(request: Request, comparison: UUID) -> Comparison:
+    found = Comparison.objects.filter(pk=comparison, owner=request.user.pk).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _watch(request: Request, watch: UUID) -> Watch:
+    found = answers.watches_of(request.user.pk).filter(pk=watch).first()
+    if found is None:
+        raise Http404
+    return answers.with_last([found])[0]
+
+
+def _nothing_said(request: Request) -> None:
+    """For a door whose address says it all.
+
+    Raises
+    ------
+    BadQuery
+        Where the body says something.
+    """
+    if request.data not in ({}, None):
+        raise BadQuery({"body": ["must be empty."]})
+
+
+def _with_secret(said: dict[str, Any]) -> HttpResponse:
+    answer = replies.json(said)
+    answer["Cache-Control"] = "no-store"
+    return answer

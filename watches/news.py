@@ -1,0 +1,90 @@
+"""What of a run is news to the owner of a watch.
+
+A run is held against what the owner was told last, offer by offer, and not against the run before
+it: a price that creeps up by one percent a day passes a threshold of ten one day. `Watch.known` is
+that: an answer (`comparisons.snapshot`) in which each offer is as it was told. What changed, and in
+which words, is `comparisons.changes`. Where the question was edited, the next run is the new base.
+"""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any
+
+from comparisons.changes import Change, Kind, changes
+from comparisons.snapshot import Snapshot
+from watches.models import Watch, What
+
+OF = {
+    What.PRICE: {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED},
+    What.SPEC: {Kind.FACT},
+    What.RANK: {Kind.RANK},
+    What.AVAILABILITY: {Kind.NEW, Kind.GONE},
+}
+
+
+def news(watch: Watch, answer: Snapshot) -> list[Change]:
+    """What to tell of an answer; `watch.known` moves on to it, as far as it is told."""
+    known: Snapshot | None = watch.known
+    if known is None or known["asked"] != answer["asked"]:
+        watch.known = answer
+        return []
+    found = [each for each in changes(known, answer) if concerns(watch, each)]
+    if watch.what in {What.PRICE, What.RANK}:
+        _move(known, answer, {each.key for each in found})
+    elif found:
+        watch.known = _without_forgetting(known, answer)
+    return found
+
+
+def concerns(watch: Watch, change: Change) -> bool:
+    """Whether it is of what is watched, and large enough. What has no measure is."""
+    if change.kind not in OF[What(watch.what)]:
+        return False
+    return watch.threshold is None or _size(change) >= watch.threshold
+
+
+def _size(change: Change) -> float:
+    """Percent of a price, places of a rank."""
+    if change.kind is not Kind.RANK:
+        delta = change.delta_percent
+        return float("inf") if delta is None else abs(delta)
+    moved = [each for each in change.effects if each.rank_was != each.rank_now]
+    return max(
+        abs(each.rank_was - each.rank_now)
+        if each.rank_was is not None and each.rank_now is not None
+        else float("inf")
+        for each in moved
+    )
+
+
+def _move(known: Snapshot, answer: Snapshot, told: set[str]) -> None:
+    """The offers that were told, and those that are new, as they are now; the rest as they were."""
+    before = {each["key"] for each in known["offers"]}
+    _replace(
+        known["offers"],
+        answer["offers"],
+        told | {each["key"] for each in answer["offers"] if each["key"] not in before},
+    )
+    known["types"] |= answer["types"]
+    known["model_version"] = answer["model_version"]
+    for old, new in zip(known["workloads"], answer["workloads"], strict=True):
+        ranked = {each["key"] for each in old["results"]}
+        fresh = {each["key"] for each in new["results"]} - ranked - before
+        _replace(old["results"], new["results"], told | fresh)
+
+
+def _replace(rows: list[Any], by: Iterable[Any], keys: set[str]) -> None:
+    rows[:] = [
+        *(row for row in rows if row["key"] not in keys),
+        *(row for row in by if row["key"] in keys),
+    ]
+
+
+def _without_forgetting(known: Snapshot, answer: Snapshot) -> Snapshot:
+    """All of the answer; where it no longer says whether an offer is to be had, what was said."""
+    answer = deepcopy(answer)  # the run's own stays as it is
+    stock = {each["key"]: each["offer"]["available"] for each in known["offers"]}
+    for each in answer["offers"]:
+        if each["offer"]["available"] is None:
+            each["offer"]["available"] = stock.get(each["key"])
+    return answer
