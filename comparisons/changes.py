@@ -356,6 +356,7 @@ def gone(status: str) -> str:
     return {
         "not_offered": gettext("not offered"),
         "gone": gettext("no longer listed"),
+        "unrecorded": gettext("no price of then is known"),
         "unheard_of": gettext("not in the catalog"),
     }.get(status, gettext("not offered, or the filter keeps it out"))
 

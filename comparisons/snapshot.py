@@ -24,7 +24,7 @@ from catalog import estimates, offers
 from catalog.facts import ATTRIBUTES
 from catalog.filters import OfferQuery, Rows
 from catalog.ledger import plain
-from catalog.models import CatalogVersion, InstanceType
+from catalog.models import CatalogVersion, InstanceType, Price
 from catalog.offers import HELPERS
 from catalog.records import OFFER_KEYS, PriceModel
 from comparisons.asked import Question
@@ -36,6 +36,7 @@ Row = Mapping[str, Any]
 OFFERED = "offered"
 NOT_OFFERED = "not_offered"  # the type is listed, but not there, or not sold so
 GONE = "gone"  # nobody lists the type any more
+UNRECORDED = "unrecorded"  # of the time asked for, no price of the type is kept: nobody knows
 UNHEARD_OF = "unheard_of"  # the catalog has never had such a type
 FACTS = tuple(name for name, attribute in ATTRIBUTES.items() if attribute.column)
 SAID = ("value", "basis", "source", "checked", "disputed", "provisional", "note")
@@ -153,23 +154,34 @@ def _picked(
     }
     of_types = {"instance_type_id": [kind.pk for kind in kinds.values()]}
     found = offers.cheapest(replace(query, only=of_types))
-    listed = {row["instance_type_id"] for row in found}
-    if missing := {kind.pk for kind in kinds.values()} - listed:
-        everywhere = OfferQuery(as_of=query.as_of, only={"instance_type_id": list(missing)})
-        listed |= {row["instance_type_id"] for row in offers.cheapest(everywhere)}
+    missing = {kind.pk for kind in kinds.values()} - {row["instance_type_id"] for row in found}
+    why = _why(missing, query.as_of)
     entries = []
     for pick in picks:
         kind = kinds.get(pick.subject)
         if kind and (chosen := pick.chosen(found)):
             entries.append(_entry(str(pick), chosen, kind))
         else:
-            status = UNHEARD_OF if kind is None else NOT_OFFERED if kind.pk in listed else GONE
+            status = UNHEARD_OF if kind is None else why.get(kind.pk, NOT_OFFERED)
             entries.append(_entry(str(pick), _unlisted(pick, kind), kind, status))
     prices = _prices(found)
     types = {
         name: {"facts": _facts(kind), "prices": prices[kind.pk]} for name, kind in kinds.items()
     }
     return entries, types
+
+
+def _why(missing: set[int], as_of: datetime | None) -> dict[int, str]:
+    """Of types without an offer that passes, whether they are listed elsewhere, or were at all."""
+    everywhere = OfferQuery(as_of=as_of, only={"instance_type_id": list(missing)})
+    listed = {row["instance_type_id"] for row in offers.cheapest(everywhere)} if missing else set()
+    known = set(missing)
+    if as_of is not None:
+        kept = Price.objects.filter(offer__instance_type__in=missing, valid_from__lte=as_of)
+        known = set(kept.values_list("offer__instance_type", flat=True))
+    return {
+        pk: NOT_OFFERED if pk in listed else GONE if pk in known else UNRECORDED for pk in missing
+    }
 
 
 def _prices(found: Iterable[Row]) -> dict[int, dict[str, Any]]:

@@ -1,5 +1,9 @@
 """Addresses of this room's pages."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from comparisons import compare_page
+
+urlpatterns = [
+    path("compare/", compare_page.compare, name="compare"),
+]

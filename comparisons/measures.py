@@ -1,0 +1,425 @@
+"""The rows of a comparison: what each tells of an offer, how it looks, and which way is better.
+
+A value is None where nobody says, ABSENT where there is nothing to say (it is not offered there,
+or the row does not apply). How a fact looks is what the offers page shows (`templatetags.cells`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from catalog import ranking, wording
+from catalog.evidence import arises, value_text
+from catalog.facts import ATTRIBUTES
+from catalog.records import PriceModel
+from catalog.templatetags import cells
+from catalog.templatetags.quantities import (
+    NOT_APPLICABLE,
+    checked,
+    disputed_numbers,
+    dollars,
+    duration,
+    either,
+    evidence_of,
+    marked,
+    number,
+    old,
+    percent,
+    price,
+    since,
+    source_link,
+    unknown,
+    whole,
+)
+from comparisons.changes import gone
+from comparisons.snapshot import NOT_OFFERED, OFFERED, UNRECORDED
+
+Row = Mapping[str, Any]
+Words = str | Promise
+
+
+class _Absent:
+    """Nothing to compare, and not unknown."""
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What amounts are shown in. [USD for one unit]"""
+
+    code: str = "USD"
+    usd_per_unit: float = 1.0
+    day: str = ""  # of that rate
+
+    @classmethod
+    def of(cls, said: Row | None) -> "Money":
+        """The currency of an answer; the dollar where it names none."""
+        if not said:
+            return cls()
+        return cls(said["code"], float(said["usd_per_unit"]), str(said["rate_date"]))
+
+    @property
+    def sign(self) -> str:
+        """$, or the code of another currency."""
+        return "$" if self.code == "USD" else self.code
+
+    def amount(self, usd: Any, offer: Row) -> float | None:
+        """Dollars as this currency; at the provider's own rate where it asks for that currency."""
+        if usd is None:
+            return None
+        own = offer.get("native_currency") == self.code and offer.get("usd_rate")
+        return float(usd) / (float(offer["usd_rate"]) if own else self.usd_per_unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One offer: its row with the evidence of its type, and what each workload does on it."""
+
+    key: str
+    status: str
+    offer: Row
+    prices: Mapping[str, Row] = field(default_factory=dict)  # by price model
+    results: Mapping[int, Row] = field(default_factory=dict)  # by workload, as `ranking.row_of`
+    reasons: Mapping[int, str] = field(default_factory=dict)  # why it is left out there
+
+    @property
+    def offered(self) -> bool:
+        """Whether it can be rented as asked."""
+        return self.status == OFFERED
+
+    @property
+    def nothing(self) -> Any:
+        """What stands in place of its price: unknown is not the same as not offered."""
+        return None if self.status == UNRECORDED else ABSENT
+
+    @property
+    def title(self) -> str:
+        """The provider, its name for the type, and how it is sold where that is not on demand."""
+        model = self.offer["price_model"]
+        sold = wording.word("price_model", model) if model not in {None, "on_demand"} else ""
+        name = f"{self.offer['provider_title']} {self.offer['instance_type']}"
+        return f"{name} ({sold})" if sold else name
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One row. `better` is low or high; `delta` is a percentage, points, a count, or nothing."""
+
+    title: Words
+    unit: Words
+    value: Callable[[Column], Any]
+    html: Callable[[Column], str]
+    better: str = ""
+    delta: str = "percent"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows under one heading."""
+
+    title: Words
+    measures: tuple[Measure, ...]
+
+
+def groups(snapshot: Row, columns: Iterable[Column]) -> Iterator[Group]:
+    """All rows, in the order in which a reader asks."""
+    columns, money = list(columns), Money.of(snapshot.get("currency"))
+    for place, answer in enumerate(snapshot["workloads"]):
+        rows = [column.results[place] for column in columns if place in column.results]
+        yield Group(_asked(answer), tuple(_of_workload(place, rows, money)))
+    yield Group(_("Inside the instance"), INSIDE)
+    yield Group(_("Between instances"), BETWEEN)
+    priced = any(column.prices for column in columns)
+    yield Group(_("Price"), tuple(_of_price(money, with_models=priced)))
+    yield Group(_("Evidence"), EVIDENCE)
+
+
+# --- For this workload ------------------------------------------------------------------------
+
+
+def _asked(answer: Row) -> str:
+    title = answer["workload"]["title"]
+    if answer["nodes"]:
+        on = {"title": title, "n": number(answer["nodes"])}
+        return gettext("For %(title)s on %(n)s instances") % on
+    return gettext("For %(title)s on %(n)s GPUs") % {"title": title, "n": number(answer["gpus"])}
+
+
+def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]:
+    def of(read: Callable[[Row], Any]) -> Callable[[Column], Any]:
+        return lambda c: read(c.results[place]) if place in c.results else ABSENT
+
+    def shown(write: Callable[[Column, Row], str]) -> Callable[[Column], str]:
+        return lambda c: write(c, c.results[place]) if place in c.results else NOT_APPLICABLE
+
+    def cost(column: Column) -> str:
+        row = column.results.get(place)
+        if row is None:
+            return _left_out(column, place)
+        if not row["priced"]:
+            return _not_published()
+        ends = (money.amount(row[end], column.offer) for end in ("value", "low", "high"))
+        value, low, high = map(price, ends)
+        return f"{value}<small>{low}–{high}</small>"
+
+    has_tokens = any(row["estimate"]["tokens_per_s_per_gpu"] for row in rows)
+    per = (
+        _("%(money)s per million tokens")
+        if has_tokens or not rows
+        else _("%(money)s per 1,000 steps")
+    )
+    yield Measure(_("Rank"), "", of(lambda r: r["rank"]),
+                  shown(lambda _c, r: str(r["rank"])), "low", "")  # fmt: skip
+    yield Measure(_("Cost of work"), str(per) % {"money": money.sign},
+                  of(lambda r: r["value"] if r["priced"] else None), cost, "low")  # fmt: skip
+    if has_tokens:
+        yield Measure(_("Speed"), _("tokens/s per GPU"),
+                      of(lambda r: r["estimate"]["tokens_per_s_per_gpu"]),
+                      shown(lambda _c, r: whole(r["estimate"]["tokens_per_s_per_gpu"])),
+                      "high")  # fmt: skip
+    yield Measure(_("Scaling"), "%", of(lambda r: _hundredths(r["estimate"]["scaling_efficiency"])),
+                  shown(lambda _c, r: percent(r["estimate"]["scaling_efficiency"])),
+                  "high", "points")  # fmt: skip
+    yield Measure(_("Step time"), _("where it goes"), of(lambda r: r["estimate"]["step_time_s"]),
+                  shown(lambda _c, r: duration(r["estimate"]["step_time_s"])
+                        + f"<br>{r['shares']}"), "low")  # fmt: skip
+    yield Measure(_("Waiting for the network"), "%", of(lambda r: _hundredths(r["waiting"])),
+                  shown(lambda _c, r: percent(r["waiting"])), "low", "points")  # fmt: skip
+    yield Measure(_("Lost to waiting"), _("%(money)s / hour") % {"money": money.sign},
+                  of(lambda r: r["lost"]),
+                  shown(lambda c, r: _not_published() if r["lost"] is None
+                        else whole(money.amount(r["lost"], c.offer))), "low")  # fmt: skip
+    yield Measure(_("Limited by"), "", of(lambda r: r["estimate"]["limited_by"]),
+                  shown(lambda _c, r: escape(r["estimate"]["limited_by"])))  # fmt: skip
+    yield Measure(_("Cluster"), _("instances × GPUs"),
+                  of(lambda r: (r["nodes"], r["offer"]["gpu_count"])),
+                  shown(lambda _c, r: f"{number(r['nodes'])} × {number(r['offer']['gpu_count'])}"
+                        f"<small>{escape(r['layout'])}</small>"))  # fmt: skip
+
+
+def _left_out(column: Column, place: int) -> str:
+    if not column.offered:
+        return _na(gone(column.status))
+    reason = escape(column.reasons.get(place, ""))
+    return f"{_na(gettext('left out'))}<small>{reason}</small>"
+
+
+def _hundredths(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+# --- Hardware ---------------------------------------------------------------------------------
+
+
+def _fact(name: str, unit: Words = "", better: str = "", delta: str = "") -> Measure:
+    """A fact as it stands, with the mark of how it is known."""
+    return Measure(
+        TITLES.get(name, wording.TITLES.get(name, name)), unit or ATTRIBUTES[name].unit,
+        lambda c: c.offer[name] if _applies(name, c.offer) else ABSENT,
+        lambda c: _fact_cell(name, c.offer), better, delta,
+    )  # fmt: skip
+
+
+TITLES: Mapping[str, Words] = {"sharp": "SHARP"}
+
+
+def _applies(name: str, offer: Row) -> bool:
+    return offer[name] is not None or arises(name, offer)
+
+
+def _fact_cell(name: str, offer: Row) -> str:
+    value, said = offer[name], evidence_of(offer, name)
+    if value is None:
+        return unknown() if arises(name, offer) else NOT_APPLICABLE
+    if values := disputed_numbers(said):
+        return either(values)
+    is_amount = isinstance(value, int | float) and not isinstance(value, bool)
+    text = number(value) if is_amount else escape(value_text(name, value, ""))
+    return marked(text, said, after=not is_amount)
+
+
+def _domain(column: Column) -> Any:
+    return column.offer["nvlink_domain_gpus"]
+
+
+def _inside(column: Column) -> Any:
+    value, kind = column.offer["scale_up_gbytes_per_s"], column.offer["scale_up"]
+    return ABSENT if value is None and kind in cells.UNLINKED else value
+
+
+def _between(column: Column) -> Any:
+    value = column.offer["fabric_gbits_per_s_per_gpu"]
+    return ABSENT if value is None and column.offer["fabric"] == "none" else value
+
+
+def _gpu(column: Column) -> Any:
+    offer = column.offer
+    return (offer["gpu"], offer["gpu_count"]) if offer["gpu"] else None
+
+
+def _fabric(column: Column) -> Any:
+    offer = column.offer
+    if offer["fabric"] is None:
+        return None
+    return tuple(offer[name] for name in ("fabric", "fabric_generation", "fabric_nics"))
+
+
+def _cliff(column: Column) -> str:
+    offer = column.offer
+    if text := cells.cliff_text(offer):
+        domain = offer["scale_up_domain_gpus"]
+        after = gettext("after %(n)s GPUs") % {"n": number(domain)} if domain else ""
+        return f"{text}<small>{after}</small>"
+    none = offer["scale_up"] in cells.UNLINKED or offer["fabric"] == "none"
+    return NOT_APPLICABLE if none else unknown()
+
+
+def _cliff_value(column: Column) -> Any:
+    return ABSENT if _cliff(column) == NOT_APPLICABLE else column.offer["cliff"]
+
+
+INSIDE = (
+    Measure(_("GPU"), "", _gpu, lambda c: cells.gpu_cell(c.offer)),
+    _fact("scale_up"),
+    Measure(_("NVLink domain"), _("GPUs"), _domain, lambda c: cells.domain_cell(c.offer), "high",
+            "count"),
+    Measure(_("NVLink per GPU, one way"), "GB/s", _inside, lambda c: cells.inside_cell(c.offer),
+            "high"),
+)  # fmt: skip
+BETWEEN = (
+    Measure(_("Fabric"), "", _fabric, lambda c: cells.fabric_cell(c.offer)),
+    Measure(_("Fabric per GPU, one way"), "Gb/s", _between, lambda c: cells.per_gpu_cell(c.offer),
+            "high"),
+    Measure(_("Cliff"), _("NVLink ÷ fabric"), _cliff_value, _cliff, "", ""),
+    Measure(_("GPUDirect RDMA"), "", lambda c: c.offer["gpudirect_rdma"],
+            lambda c: cells.rdma_cell(c.offer)),
+    _fact("sharp"),
+    _fact("oversubscription", _("n to 1"), "low"),
+    _fact("measured_all_reduce_gbytes_per_s", "", "high", "percent"),
+    _fact("multi_node"),
+    _fact("same_fabric"),
+    _fact("max_gpus_on_one_fabric", "", "high", "count"),
+)  # fmt: skip
+
+
+# --- Price ------------------------------------------------------------------------------------
+
+
+def _of_price(money: Money, *, with_models: bool) -> Iterator[Measure]:
+    def own(column: Column, name: str) -> Any:
+        return column.offer[name] if column.offered else column.nothing
+
+    def shown(column: Column, name: str) -> str:
+        if not column.offered:
+            return _na(gone(column.status))
+        return _amount(column.offer, name, money) + _where(column.offer)
+
+    def of_model(model: PriceModel) -> Measure:
+        def value(column: Column) -> Any:
+            row = column.prices.get(model)
+            return row["usd_per_gpu_hour"] if row else column.nothing
+
+        def html(column: Column) -> str:
+            if row := column.prices.get(model):
+                return _amount(row, "usd_per_gpu_hour", money) + _place(row)
+            return _na(gone(NOT_OFFERED if column.offered else column.status))
+
+        title = wording.word("price_model", model)
+        return Measure(title[:1].upper() + title[1:], per_gpu_hour, value, html, "low")
+
+    per_gpu_hour = _("%(money)s per GPU-hour") % {"money": money.sign}
+    yield Measure(_("This offer"), per_gpu_hour, lambda c: own(c, "usd_per_gpu_hour"),
+                  lambda c: shown(c, "usd_per_gpu_hour"), "low")  # fmt: skip
+    yield Measure(_("The instance"), _("%(money)s per hour") % {"money": money.sign},
+                  lambda c: own(c, "usd_per_hour"),
+                  lambda c: _amount(c.offer, "usd_per_hour", money) + cells.terms(c.offer)
+                  if c.offered else _na(gone(c.status)), "low")  # fmt: skip
+    if with_models:
+        yield of_model(PriceModel.ON_DEMAND)
+        yield of_model(PriceModel.SPOT)
+    yield Measure(_("What it is for"), "", lambda c: c.offer["price_includes"] or ABSENT,
+                  lambda c: escape(c.offer["price_includes"] or "") or NOT_APPLICABLE)  # fmt: skip
+
+
+def _amount(offer: Row, name: str, money: Money) -> str:
+    """A price; what the provider says where it publishes none."""
+    if offer[name] is not None:
+        return dollars(money.amount(offer[name], offer))
+    if offer["native_amount"] is not None:
+        return f"{dollars(offer['native_amount'])} {escape(offer['native_currency'] or '')}"
+    note = f"<small>{escape(offer['price_note'])}</small>" if offer.get("price_note") else ""
+    return _not_published() + note
+
+
+def _where(offer: Row) -> str:
+    """How it is sold, and where."""
+    said = (wording.word("price_model", offer["price_model"]), offer["region"], offer["tier"])
+    via = gettext("via %(via)s") % {"via": offer["via"]} if offer["via"] else ""
+    return f"<small>{', '.join(escape(str(each)) for each in (*said, via) if each)}</small>"
+
+
+def _place(offer: Row) -> str:
+    return f"<small>{escape(offer['region'] or '')}</small>"
+
+
+def _not_published() -> str:
+    return _na(gettext("not published"))
+
+
+def _na(text: str) -> str:
+    return f'<span class="na">{text}</span>'
+
+
+# --- Evidence ---------------------------------------------------------------------------------
+
+FACTS = ("gpu", "gpu_count", "scale_up", "scale_up_domain_gpus", "scale_up_gbytes_per_s",
+         "fabric", "fabric_nics", "fabric_gbits_per_s", "gpudirect_rdma", "sharp",
+         "oversubscription", "measured_all_reduce_gbytes_per_s", "multi_node", "same_fabric",
+         "max_gpus_on_one_fabric")  # fmt: skip
+SELDOM = {"measured_all_reduce_gbytes_per_s"}  # that nobody measured it leaves nothing open
+
+
+def unknowns(offer: Row) -> list[str]:
+    """The attributes of the table that arise for this offer and that nobody says."""
+    return [
+        name for name in FACTS if offer[name] is None and name not in SELDOM and arises(name, offer)
+    ]
+
+
+def _seen(column: Column) -> str:
+    offer = column.offer
+    if not column.offered:
+        return NOT_APPLICABLE
+    dated = offer["stale"] or offer["outdated"]
+    return old(offer["collected_at"]) if dated else since(offer["collected_at"])
+
+
+def _listed(names: Iterable[str]) -> str:
+    text = ", ".join(wording.title(name) for name in names)
+    return f"<small>{escape(text)}</small>" if text else ""
+
+
+EVIDENCE = (
+    Measure(_("Price seen"), "",
+            lambda c: str(c.offer["collected_at"])[:10] if c.offered else ABSENT, _seen),
+    Measure(_("Source of the price"), "", lambda c: c.offer["source_url"] or ABSENT,
+            lambda c: source_link(c.offer["source_url"]) if c.offered else NOT_APPLICABLE),
+    Measure(_("Oldest fact checked"), "", lambda c: str(c.offer["checked"]),
+            lambda c: checked(c.offer["checked"])),
+    Measure(_("Facts unknown"), "", lambda c: len(unknowns(c.offer)),
+            lambda c: f"{len(unknowns(c.offer))}{_listed(unknowns(c.offer))}", "low", ""),
+    Measure(_("Facts disputed"), "", lambda c: len(c.offer["disputed"]),
+            lambda c: f"{len(c.offer['disputed'])}{_listed(c.offer['disputed'])}", "low", ""),
+)  # fmt: skip
+
+
+def result_of(result: Row, offer: Row) -> dict[str, Any]:
+    """A result as the page of a ranking shows its row."""
+    return ranking.row_of({**result, "offer": offer})
