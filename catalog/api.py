@@ -7,8 +7,8 @@ import json
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import get_language
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -28,7 +28,7 @@ class Offers(APIView):
     """`GET offers/`: what can be rented, by how its GPUs are joined."""
 
     @extend_schema(**schema.OFFERS)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         """List offers.
 
         An unknown satisfies no filter; `left_out` counts the rows that one kept out, and
@@ -38,14 +38,12 @@ class Offers(APIView):
         return replies.unless_known(request, lambda: _written(query, request))
 
 
-def _written(query: OfferQuery, request: Request) -> HttpResponse:
-    if query.format is Format.CSV:
-        rows = (orjson.loads(line) for line in offers.lines(query))
-        return replies.table("offers", query.fields, rows)
-    if query.format is Format.NDJSON:
-        return HttpResponse(b"".join(offers.lines(query)), content_type=replies.NDJSON)
-    body = b"".join(offers.json_page(query, replies.address(request)))
-    return HttpResponse(body, content_type=replies.JSON)
+def _written(query: OfferQuery, request: Request) -> HttpResponseBase:
+    found = offers.written(query)
+    said: dict[str, Any] = replies.neighbours(request, found.next, found.previous)
+    if query.format is Format.JSON:
+        said |= offers.said(query)
+    return replies.listed("offers", query.format, query.keys, found.rows, said, whole=query.whole)
 
 
 def nothing_asked(request: Request) -> None:
@@ -74,10 +72,8 @@ class Fabrics(APIView):
         """
         query = fabric_query.parse(request.query_params)
         found = fabric_list.find(query)
-        at = replies.address(request)
         said: dict[str, Any] = {
-            "next": found.next and f"{at}&cursor={found.next}",
-            "previous": found.previous and f"{at}&cursor={found.previous}",
+            **replies.neighbours(request, found.next, found.previous),
             "left_out": found.left_out,
             "left_out_by": found.left_out_by,
             "unplaced_types": found.unplaced,
@@ -137,7 +133,11 @@ class Estimates(APIView):
 @lru_cache(maxsize=16)  # of up to 2 MB
 def _estimated(_stamp: str, _language: str | None, asked: str) -> bytes:
     """The answer to a body, as long as catalog, hour and language are the same."""
-    return replies.json(_public(estimates.answer(json.loads(asked)))).content
+    question = estimates.asked(json.loads(asked))
+    answer = _public(estimates.ranked(question))
+    if currency := question.currency:
+        answer = currency.beside(answer) | {"currency": currency.as_json()}
+    return replies.dumped(answer)
 
 
 def _public(answer: dict[str, Any]) -> dict[str, Any]:

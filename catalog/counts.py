@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection
 
 from catalog.filters import FACETS, FILTERS, OfferQuery, Rows
+from catalog.paging import ROWS_AT_ONCE
 
 ROWS, LEFT_OUT = "rows", "left out"
 Counted = tuple[str, str | None, str]  # of what, of which value of it, the rows as an SQL condition
@@ -131,3 +132,11 @@ def rows_of(sql: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, list(values))
         return list(cursor.fetchall())
+
+
+def rows_read(sql: str, values: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows as they are taken, at constant memory: Postgres holds them, in a cursor."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(sql, list(values))
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield from rows

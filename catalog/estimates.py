@@ -35,6 +35,7 @@ __all__ = [
     "TooMuch",
     "accuracy",
     "answer",
+    "asked",
     "contradictions",
     "rank",
     "workloads",

@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from catalog.models import Rate, RateReading, ReadingState
+from catalog.models import CatalogVersion, Rate, RateReading, ReadingState
 
 FAR_PERCENT = 20  # from a currency's last rate: a wrong column or a wrong unit, not a market
 AGAIN = timedelta(hours=6)  # after a good reading; a day's rates come once, about 16:00 CET
@@ -99,6 +99,8 @@ def accept(reading: RateReading, sheet: Sheet, *, believe: bool = False) -> Rate
          for name in taken],
         ignore_conflicts=True,  # another worker has just read the same file
     )  # fmt: skip
+    if taken:
+        CatalogVersion.advance()  # what is told in another currency is told anew
     reading.day = sheet.day
     reason = "; ".join(_refusal(usd, last[name]) for name, usd in sorted(far.items()))
     if not later:

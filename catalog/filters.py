@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from django.http import QueryDict
 
+from catalog.currency import Currency, in_currency
 from catalog.facts import gpus
 from catalog.query import (
     CONTINENTS,
@@ -185,7 +186,14 @@ class OfferQuery:
     count: bool = False
     facets: tuple[str, ...] = ()
     as_of: datetime | None = None
+    whole: bool = False  # every row, not a page of them
+    currency: Currency | None = None  # besides the dollar
     only: Mapping[str, Sequence[int]] = field(default_factory=dict)  # numbers, by column of them
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of a row: the fields asked for, and the prices in the currency asked for."""
+        return (*self.fields, *(self.currency.keys if self.currency else ()))
 
     @property
     def source(self) -> str:
@@ -235,6 +243,8 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         Naming every parameter that is unknown, repeated or not of its form.
     """
     reading = Reading(query)
+    as_of = reading.one("as_of", moment)
+    whole = reading.asks_for_all()
     filters = {name: value for name in FILTERS if (value := _filter(reading, name)) is not None}
     asked = OfferQuery(
         filters=filters,
@@ -242,15 +252,16 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         include_stale=reading.one("include_stale", truth) or False,
         rows=Rows(reading.one("rows", one_of(Rows)) or Rows.TYPE),
         sort=_sorts(reading),
-        page_size=reading.page_size(),
+        page_size=PAGE_SIZE if whole else reading.page_size(),
         cursor=reading.one("cursor", words_of_a_cursor) or "",
         fields=reading.many("fields", one_of(FIELDS)) or OFFER_KEYS,
         format=Format(reading.one("format", one_of(Format)) or Format.JSON),
         count=reading.one("count", truth) or False,
         facets=reading.many("facets", one_of(FACETS)),
-        as_of=reading.one("as_of", moment),
+        as_of=as_of,
+        whole=whole,
+        currency=reading.one("currency", in_currency(as_of)),
     )
-    reading.one("currency", one_of(["USD"]))
     reading.finish(also)
     return asked
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from catalog import fabrics, gates, payloads, rulings
@@ -290,7 +290,7 @@ def finish(run: ScrapeRun, state: RunState, reason: str = "") -> None:
 
 def raise_version() -> None:
     """Tell every cache that the catalog is another one now."""
-    CatalogVersion.objects.filter(id=1).update(version=F("version") + 1, changed_at=Now())
+    CatalogVersion.advance()
 
 
 def state(facts: Sequence[Fact], origin: str) -> None:

@@ -6,13 +6,13 @@ by keyset: a cursor holds the sort values of the last row seen, so pages stay st
 come and go. A list of 20,000 is answered by Postgres alone; Python only joins the lines.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
-from catalog.counts import Counts, count, rows_of
+from catalog.counts import Counts, count, rows_of, rows_read
 from catalog.filters import OfferQuery, Rows
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
@@ -80,7 +80,8 @@ def page(query: OfferQuery, facets: Iterable[str] = (), evidence: Sequence[str] 
     """
     columns = (*OFFER_KEYS, *HELPERS, "regions")
     walk = _Walk(query, columns, evidence=evidence)
-    rows = [Row(columns, row) for row in walk.rows]
+    keys = (*columns, *(query.currency.keys if query.currency else ()))
+    rows = [Row(keys, row) for row in walk.rows]
     counts = count(query, facets)
     priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
     return Page(
@@ -106,32 +107,42 @@ def cheapest(query: OfferQuery) -> list[Row]:
     return [Row(columns, row) for row in rows_of(sql, [*values, *query.at])]
 
 
-def json_page(query: OfferQuery, url: str) -> Iterator[bytes]:
-    """The API's answer, made in Postgres: `url` is the list's own address, without a cursor."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows as JSON objects, made in Postgres: of a page, with cursors to its neighbours, or all."""
+
+    rows: Iterable[bytes]
+    next: str | None
+    previous: str | None
+
+
+def written(query: OfferQuery) -> Written:
+    """The rows for the API. A whole list is read from the database as its rows are taken.
+
+    Raises
+    ------
+    BadQuery
+        Where the cursor was not given out for this very list.
+    """
     walk = _Walk(query, query.fields, as_json=True)
-    extra: dict[str, Any] = {
-        "next": walk.next and f"{url}&cursor={walk.next}",
-        "previous": walk.previous and f"{url}&cursor={walk.previous}",
-    }
+    return Written((row[0].encode() for row in walk.rows), walk.next, walk.previous)
+
+
+def said(query: OfferQuery) -> dict[str, Any]:
+    """What the API says of the list besides its rows."""
     asked = query.filters or query.count or query.facets
     counts = count(query, query.facets) if asked else Counts()  # without a filter none is left out
-    extra |= {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
+    found: dict[str, Any] = {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
     if query.count:
-        extra["count"] = counts.rows
+        found["count"] = counts.rows
+    if query.currency:
+        found["currency"] = query.currency.as_json()
     if query.facets:
-        extra["facets"] = {
+        found["facets"] = {
             name: [{"value": value, "count": rows} for value, rows in values]
             for name, values in counts.facets.items()
         }
-    yield b'{"results":['
-    yield b",\n".join(row[0].encode() for row in walk.rows)
-    yield b"]," + orjson.dumps(extra)[1:]
-
-
-def lines(query: OfferQuery) -> Iterator[bytes]:
-    """One JSON object a line, of this page."""
-    for row in _Walk(query, query.fields, as_json=True).rows:
-        yield row[0].encode() + b"\n"
+    return found
 
 
 def of_type(instance_type_id: int) -> list[Row]:
@@ -231,9 +242,16 @@ class _Walk:
     ) -> None:
         self.query = query
         self.keys = _sort_keys(query)
+        self.next = self.previous = None
         at = Cursor.read(query.cursor, _list_of(query))
-        shown = ", ".join(_select(column, evidence) for column in columns)
-        rows = self._fetch(shown, at, as_json=as_json)
+        selected = [_select(column, evidence) for column in columns]
+        if query.currency:
+            selected += query.currency.selected
+        sql, values = self._statement(", ".join(selected), at, as_json=as_json)
+        self.rows: Iterable[tuple[Any, ...]] = rows_read(sql, values)
+        if query.whole:
+            return
+        rows = rows_of(sql, values)
         more = len(rows) > query.page_size
         rows = rows[: query.page_size]
         if at and at.backward:
@@ -243,7 +261,7 @@ class _Walk:
         self.next = self._cursor(rows[-1], backward=False) if rows and ahead else None
         self.previous = self._cursor(rows[0], backward=True) if rows and behind else None
 
-    def _fetch(self, shown: str, at: Cursor | None, *, as_json: bool) -> list[tuple[Any, ...]]:
+    def _statement(self, shown: str, at: Cursor | None, *, as_json: bool) -> tuple[str, list[Any]]:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
         needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
         matching, values = _matching(self.query, needed)
@@ -255,13 +273,14 @@ class _Walk:
         keys = ", ".join(f"k{n}::text" for n in range(len(self.keys)))
         row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
         after, passed = self._after(at) if at else ("true", [])
+        limit = "all" if self.query.whole else self.query.page_size + 1
         sql = (
             f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
-            f"where {after} order by {order} limit {self.query.page_size + 1}) "
+            f"where {after} order by {order} limit {limit}) "
             f"select {row}, array[{keys}] from page join {self.query.source} l using (offer_id) "
             f"order by {order}"
         )
-        return rows_of(sql, [*values, *passed, *self.query.at])
+        return sql, [*values, *passed, *self.query.at]
 
     def _after(self, at: Cursor) -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""

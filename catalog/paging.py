@@ -4,7 +4,7 @@ So pages stay stable while rows come and go, page 400 costs what page 1 does, an
 altered, or given out for another list, is a 400.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Generic, TypeVar
@@ -15,6 +15,7 @@ from django.db.models import F, Model, Q, QuerySet
 from catalog.query import BadQuery
 
 M = TypeVar("M", bound=Model)
+ROWS_AT_ONCE = 200  # of a list that is read as it is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +52,27 @@ class Cursor:
 class Step(Generic[M]):
     """The rows of one page, and cursors to its neighbours."""
 
-    rows: list[M]
+    rows: Iterable[M]
     next: Cursor | None
     previous: Cursor | None
 
 
 def step(
-    queryset: QuerySet[M], sort: Sequence[tuple[str, bool]], at: Cursor | None, size: int
+    queryset: QuerySet[M], sort: Sequence[tuple[str, bool]], at: Cursor | None, size: int | None
 ) -> Step[M]:
     """One page of a queryset: rows in order of `sort`, (field, descending); unknown last both ways.
 
-    The primary key breaks ties, so that every row has one place.
+    The primary key breaks ties, so that every row has one place. Without a size it is all of the
+    list, read from the database as the rows are taken.
     """
     keys = [*sort, ("pk", False)]
     backward = bool(at and at.backward)
     if at:
         queryset = queryset.filter(_beyond(keys, at))
-    found = list(
-        queryset.order_by(*(_order(name, down, backward) for name, down in keys))[: size + 1]
-    )
+    queryset = queryset.order_by(*(_order(name, down, backward) for name, down in keys))
+    if size is None:
+        return Step(queryset.iterator(ROWS_AT_ONCE), None, None)
+    found = list(queryset[: size + 1])
     more, rows = len(found) > size, found[:size]
     if backward:
         rows.reverse()

@@ -153,6 +153,10 @@ class Reading:
         """1 to 500."""
         return self.one("page_size", _page_size) or PAGE_SIZE
 
+    def asks_for_all(self) -> bool:
+        """Whether `page_size` is `all`."""
+        return [text for text in self._given("page_size") if text] == ["all"]
+
     def asked(self, *, but: Iterable[str] = ()) -> list[tuple[str, list[str]]]:
         """The parameters and their values, in one order whatever theirs was."""
         return sorted((name, given) for name, given in self.query.lists() if name not in but)
@@ -186,5 +190,5 @@ def _without_nul(text: str) -> str:
 
 def _page_size(text: str) -> int:
     if not re.fullmatch(r"[1-9]\d{0,2}", text, re.ASCII) or int(text) > LARGEST_PAGE:
-        raise ValueError(f"must be a whole number from 1 to {LARGEST_PAGE}.")
+        raise ValueError(f"must be a whole number from 1 to {LARGEST_PAGE}, or all.")
     return int(text)

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import QueryDict
 
 import scoring
+from catalog.currency import Currency, in_currency
 from catalog.filters import OfferQuery, parse
 from catalog.query import BadQuery
 
@@ -25,7 +26,7 @@ PHYSICS = (
 SUPPOSABLE = (*PHYSICS[2:], "site_gpus", "site_link_gbits_per_s", "site_round_trip_ms")
 KEYS = (
     "workload", "gpus", "nodes", "filter", "objective", "what_if", "hours", "tokens", "steps",
-    "deadline_hours", "budget_usd", "reliability", "scenarios",
+    "deadline_hours", "budget_usd", "reliability", "scenarios", "currency",
 )  # fmt: skip
 MOST_GPUS = 131_072
 MOST = {"hours": 100_000.0, "deadline_hours": 100_000.0, "budget_usd": 1e12, "tokens": 1e18,
@@ -53,6 +54,7 @@ class Asked:
     deadline_hours: float | None = None
     budget_usd: float | None = None
     reliability: scoring.Reliability = scoring.GOODPUT
+    currency: Currency | None = None  # besides the dollar
 
     @property
     def counts(self) -> bool:
@@ -116,9 +118,17 @@ def asked(body: object) -> Asked:
         what_if=what_if,
         scenarios=body.get("scenarios") is True,
         reliability=_reliability(body.get("reliability", {})),
+        currency=_currency(body.get("currency")),
         **limits,
     )
     return sensible(found)
+
+
+def _currency(named: object) -> Currency | None:
+    try:
+        return None if named is None else in_currency()(str(named))
+    except ValueError as problem:
+        raise BadQuery({"currency": [str(problem)]}) from None
 
 
 def sensible(found: Asked) -> Asked:

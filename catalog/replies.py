@@ -6,15 +6,21 @@ An error reads `{"error": {"code", "message", "fields": {name: [what it must be]
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.http import parse_etags
+from django.utils.translation import get_language
 from rest_framework import exceptions
 from rest_framework.request import Request
 
@@ -25,6 +31,8 @@ from catalog.query import BadQuery
 
 JSON, CSV, NDJSON = "application/json", "text/csv; charset=utf-8", "application/x-ndjson"
 RETRY_AFTER_S = 2
+PARTS_AT_ONCE = 100
+STREAMS = threading.BoundedSemaphore(2)  # whole lists that one process writes at the same time
 
 
 # --- What was asked for -----------------------------------------------------------------------
@@ -32,7 +40,12 @@ RETRY_AFTER_S = 2
 
 def json(value: object) -> HttpResponse:
     """A value as JSON; a decimal is the string of it."""
-    return HttpResponse(orjson.dumps(value, default=_plain), content_type=JSON)
+    return HttpResponse(dumped(value), content_type=JSON)
+
+
+def dumped(value: object) -> bytes:
+    """The same as bytes."""
+    return orjson.dumps(value, default=_plain)
 
 
 def _plain(value: object) -> object:
@@ -41,21 +54,90 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def lines(rows: Iterable[Mapping[str, object]]) -> HttpResponse:
-    """One JSON object a line."""
-    body = b"".join(orjson.dumps(row, default=_plain) + b"\n" for row in rows)
-    return HttpResponse(body, content_type=NDJSON)
+def listed(
+    name: str,
+    form: str,
+    columns: Sequence[str],
+    rows: Iterable[bytes],
+    said: Mapping[str, Any],
+    *,
+    whole: bool,
+) -> HttpResponse | StreamingHttpResponse:
+    """A list in the form asked for, of rows that are JSON objects; a `whole` one is sent as read.
+
+    What is `said` of the list stands in JSON alone: of it the others have the addresses of the
+    next and the previous page, as links.
+    """
+    parts: Iterator[bytes]
+    if form == "csv":
+        parts, kind = _table(columns, map(orjson.loads, rows)), CSV
+    elif form == "ndjson":
+        parts, kind = (row + b"\n" for row in rows), NDJSON
+    else:
+        parts, kind = _object(rows, said), JSON
+    response = _stream(parts, kind) if whole else HttpResponse(b"".join(parts), content_type=kind)
+    if form == "csv":
+        response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    named = [f'<{said[what]}>; rel="{what}"' for what in ("next", "previous") if said[what]]
+    if named and form != "json":
+        response["Link"] = ", ".join(named)
+    return response
 
 
-def table(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> HttpResponse:
-    """The rows as a CSV file: a header of field names, lists joined by `;`, unknown left empty."""
+def _object(rows: Iterable[bytes], said: Mapping[str, Any]) -> Iterator[bytes]:
+    yield b'{"results":['
+    for place, row in enumerate(rows):
+        yield b",\n" + row if place else row
+    yield b"]," + dumped(said)[1:]
+
+
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
+    """A header of field names, then the rows: lists joined by `;`, unknown left empty."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(row[column]) for column in columns] for row in rows)
-    response = HttpResponse(buffer.getvalue().encode(), content_type=CSV)
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return response
+    cells = ([_cell(row[column]) for column in columns] for row in rows)
+    for each in itertools.chain([columns], cells):
+        writer.writerow(each)
+        yield buffer.getvalue().encode()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _stream(parts: Iterator[bytes], kind: str) -> HttpResponse | StreamingHttpResponse:
+    """A body sent as it is made. Its thread is its reader's until the end, so there are few."""
+    if not STREAMS.acquire(blocking=False):
+        return unavailable("busy", "Two whole lists are being written here already.")
+    stream = _Stream(_blocks(parts))
+    stream.begin()
+    return StreamingHttpResponse(stream, content_type=kind)
+
+
+class _Stream:
+    """Parts of a body. When the server closes it, read or not, its place and cursor are free."""
+
+    def __init__(self, parts: Generator[bytes]) -> None:
+        self.parts = parts
+        self.first = b""
+        self.close = weakref.finalize(self, _ended, parts)
+
+    def begin(self) -> None:
+        """Make the first part, so that a list that cannot be had is still an error."""
+        self.first = next(self.parts, b"")
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.first
+        yield from self.parts
+
+
+def _ended(parts: Generator[bytes]) -> None:
+    parts.close()
+    STREAMS.release()
+
+
+def _blocks(parts: Iterator[bytes]) -> Generator[bytes]:
+    """The same bytes in fewer parts."""
+    while block := b"".join(itertools.islice(parts, PARTS_AT_ONCE)):
+        yield block
 
 
 def _cell(value: object) -> object:
@@ -71,28 +153,36 @@ def _cell(value: object) -> object:
     return value
 
 
-def unless_known(request: Request, reply: Callable[[], HttpResponse]) -> HttpResponse:
+def unless_known(request: Request, reply: Callable[[], HttpResponseBase]) -> HttpResponseBase:
     """The reply with its tag; a 304 where the reader has it already."""
     tag = _tag(request)
     # GZipMiddleware marks the tag of what it compresses as weak: the content is the same.
     known = parse_etags(request.headers.get("If-None-Match", ""))
-    if tag in {each.removeprefix("W/") for each in known}:
+    if not {each.removeprefix("W/") for each in known}.isdisjoint((tag, "*")):
         return HttpResponse(status=304, headers={"ETag": tag})
     response = reply()
-    response["ETag"] = tag
+    if response.status_code == HTTPStatus.OK:
+        response["ETag"] = tag
     return response
 
 
 def _tag(request: Request) -> str:
-    """What a reply is made of: the catalog's version, the hour (ages grow), and the address."""
-    text = f"{CatalogVersion.stamp()}|{request.get_full_path()}"
+    """What a reply is made of: the catalog's version, the hour (ages grow), words, and address."""
+    text = f"{CatalogVersion.stamp()}|{get_language()}|{request.get_full_path()}"
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
-def address(request: Request) -> str:
-    """This list's own address without its cursor: a path, as no header may name the host."""
+def neighbours(request: Request, after: str | None, before: str | None) -> dict[str, str | None]:
+    """The addresses of the next and the previous page of this list, by their cursors.
+
+    They are paths, as no header may name the host.
+    """
     asked = [(k, v) for k, values in request.query_params.lists() for v in values if k != "cursor"]
-    return f"{request.path}?{urlencode(asked)}"
+    at = f"{request.path}?{urlencode(asked)}"
+    return {
+        "next": after and f"{at}&cursor={after}",
+        "previous": before and f"{at}&cursor={before}",
+    }
 
 
 # --- What cannot be had -----------------------------------------------------------------------
@@ -110,6 +200,13 @@ def problem(
     return HttpResponse(orjson.dumps({"error": said}), content_type=JSON, status=status)
 
 
+def unavailable(code: str, message: str) -> HttpResponse:
+    """A 503: it can be had, but not just now."""
+    response = problem(503, code, message)
+    response["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
 def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse | None:
     """What DRF answers for an exception of a view; None lets it through as a 500."""
     if isinstance(exc, BadQuery):
@@ -122,9 +219,7 @@ def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse 
     if isinstance(exc, Http404):
         return problem(404, "not_found", str(exc) or "There is nothing at this address.")
     if isinstance(exc, OperationalError):
-        response = problem(503, "database_unavailable", "The database does not answer just now.")
-        response["Retry-After"] = str(RETRY_AFTER_S)
-        return response
+        return unavailable("database_unavailable", "The database does not answer just now.")
     if isinstance(exc, exceptions.APIException):
         return _of_drf(exc)
     return None

@@ -13,6 +13,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework.serializers import CharField, IntegerField, Serializer
 
+from catalog.currency import known
 from catalog.estimates import SCENARIOS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
@@ -165,12 +166,18 @@ def parameter(
     )
 
 
+_PAGE_SIZE: Json = {
+    "type": ["integer", "string"],
+    "anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, {"const": "all"}],
+}
+
+
 def form(keys: Iterable[str], sortable: Iterable[str]) -> tuple[OpenApiParameter, ...]:
     """How a list is shown: its order, its page, its columns, its format."""
     orders = [order for name in sortable for order in (name, f"-{name}")]
     return (
         parameter("sort", _one_of(orders), "Order; unknown is last both ways", many=True),
-        parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
+        parameter("page_size", _PAGE_SIZE, "Rows; `all` sends the whole list while it is read"),
         parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
         parameter("fields", _one_of(keys), "Keys to show", many=True),
         parameter("format", _one_of(Format), "How to write"),
@@ -182,6 +189,11 @@ def _one_of(words: Iterable[str]) -> Json:
     return {"type": "string", "enum": [str(word) for word in words]}
 
 
+CURRENCY = parameter(
+    "currency", {"type": "string"},
+    "Prices in it beside the dollars: for EUR, eur_per_hour and so on, and the rate, usd_per_eur, "
+    "with its day (in prices/ and estimates/ whatever says usd)",
+)  # fmt: skip
 _CONTROLS = (
     parameter("include_unknown", _one_of(UNKNOWABLE),
               "Let rows through whose value is unknown here", many=True),
@@ -190,7 +202,7 @@ _CONTROLS = (
     *form(FIELDS, SORTABLE),
     parameter("facets", _one_of(sorted(FACETS)), "Count values", many=True),
     parameter("as_of", kind_of(moment), "Prices as of a day or an ISO time"),
-    parameter("currency", _one_of(["USD"]), "Of the prices"),
+    CURRENCY,
 )  # fmt: skip
 
 FAILED = {
@@ -222,6 +234,8 @@ def small_list(
     rows: type[Serializer[Any]],
     narrows: Iterable[OpenApiParameter],
     sorts: Iterable[str],
+    *,
+    in_money: bool = False,
 ) -> Json:
     """What is said of a door onto one table, whose rows that serializer writes."""
     page = inline_serializer(
@@ -236,7 +250,7 @@ def small_list(
     return {
         "operation_id": name,
         "description": says,
-        "parameters": [*narrows, *form(rows().fields, sorts)],
+        "parameters": [*narrows, *form(rows().fields, sorts), *([CURRENCY] if in_money else [])],
         "responses": {
             (200, "application/json"): OpenApiResponse(page, "Some rows, and the way to the rest"),
             **_AS_TEXT,
@@ -324,6 +338,7 @@ ESTIMATE_REQUEST: Json = {
         "reliability": {"type": "object"},
         "what_if": {"oneOf": [_one_of(SCENARIOS), {"type": "object"}]},
         "scenarios": {"type": "boolean"},
+        "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
     },
 }
 ESTIMATES: Json = {
@@ -358,18 +373,22 @@ ESTIMATES: Json = {
 def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json:
     """What holds for every door: drf-spectacular's last step.
 
-    Whom one can ask for, only the catalog knows; without a request (`check --deploy`) there may be
-    none, and it is left open.
+    Whom and in what money one can ask for, only the catalog knows; without a request (`check
+    --deploy`) there may be none, and it is left open.
     """
-    providers = sorted(Provider.objects.values_list("slug", flat=True)) if request else []
+    listed = {}
+    if request:
+        listed = {
+            "provider": sorted(Provider.objects.values_list("slug", flat=True)),
+            "currency": known(),
+        }
     for path in result["paths"].values():
         for said in path.values():
             for each in said.get("parameters", ()):
                 if each["in"] == "query":
                     each["allowEmptyValue"] = True  # an empty parameter is an absent one
-                if each["name"] == "provider" and providers:
-                    one = each["schema"].get("items", each["schema"])
-                    one["enum"] = providers
+                if words := listed.get(each["name"]):
+                    each["schema"].get("items", each["schema"])["enum"] = words
     for name, component in result["components"]["schemas"].items():
         if not name.endswith("Page"):
             component.pop("required", None)  # `fields` chooses which keys a row has

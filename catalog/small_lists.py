@@ -4,12 +4,12 @@ Every list is narrowed, sorted, paged and written the same way; a door says only
 and which parameters narrow them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.db.models import Model, QuerySet
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils import translation
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
@@ -17,6 +17,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from catalog import replies, schema
+from catalog.currency import Currency, in_currency
 from catalog.facts import ATTRIBUTES
 from catalog.filters import FILTERS, Format
 from catalog.models import Fact, Gpu, InstanceType, Price, Provider
@@ -63,39 +64,46 @@ class SmallList(APIView):
     narrows: ClassVar[Mapping[str, Narrow]] = {}
     example: ClassVar[Mapping[str, str]] = {}  # a question worth asking
     sorts: ClassVar[Mapping[str, str]] = {}  # what it can be sorted by → where that stands
+    in_money: ClassVar[bool] = False  # whether its rows can be told in another currency
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         """A page of the list."""
         return replies.unless_known(request, lambda: self._reply(request))
 
-    def _reply(self, request: Request) -> HttpResponse:
+    def _reply(self, request: Request) -> HttpResponseBase:
         reading = Reading(request.query_params)
         rows = self._narrowed(reading)
         keys = tuple(self.serializer().fields)
         shown = reading.many("fields", one_of(keys)) or keys
+        currency = reading.one("currency", in_currency()) if self.in_money else None
         form = reading.one("format", one_of(Format)) or Format.JSON
         sort = reading.many("sort", self._sort)
-        size = reading.page_size()
+        whole = reading.asks_for_all()
+        size = None if whole else reading.page_size()
         cursor = reading.one("cursor", words_of_a_cursor) or ""
         counted = reading.one("count", truth)
         reading.finish(())
         identity = f"{self.door} {reading.asked(but=FORM)}"
         page = step(rows, sort, Cursor.read(cursor, identity), size)
-        whole = self.serializer(self._written(page.rows), many=True).data
-        results = [{key: row[key] for key in shown} for row in whole]
-        if form == Format.CSV:
-            return replies.table(self.door, shown, results)
-        if form == Format.NDJSON:
-            return replies.lines(results)
-        at = replies.address(request)
-        said: dict[str, Any] = {
-            "next": page.next and f"{at}&cursor={page.next.write(identity)}",
-            "previous": page.previous and f"{at}&cursor={page.previous.write(identity)}",
-            "results": results,
-        }
-        return replies.json(said | ({"count": rows.count()} if counted else {}))
+        cursors = (at.write(identity) if at else None for at in (page.next, page.previous))
+        said: dict[str, Any] = replies.neighbours(request, *cursors)
+        if counted:
+            said["count"] = rows.count()
+        if currency:
+            said["currency"] = currency.as_json()
+            shown += currency.keys_beside(keys)
+        written = self._written(page.rows, currency)
+        chosen = (replies.dumped({key: row[key] for key in shown}) for row in written)
+        return replies.listed(self.door, form, shown, chosen, said, whole=whole)
 
-    def _written(self, rows: Sequence[Any]) -> Sequence[Any]:
+    def _written(self, rows: Iterable[Any], currency: Currency | None) -> Iterator[dict[str, Any]]:
+        """The rows as the serializer writes them, and what they cost in another currency."""
+        serializer = self.serializer()
+        for row in self._told(rows):
+            written = serializer.to_representation(row)
+            yield currency.beside(written) if currency else written
+
+    def _told(self, rows: Iterable[Any]) -> Iterable[Any]:
         """What the serializer writes of these rows."""
         return rows
 
@@ -114,7 +122,14 @@ class SmallList(APIView):
         return self.sorts[one_of(self.sorts)(field)], text != field
 
 
-FORM = ("cursor", "page_size", "fields", "format", "count")  # how a list is shown, not which
+FORM = (
+    "cursor",
+    "page_size",
+    "fields",
+    "format",
+    "count",
+    "currency",
+)  # how a list is shown, not which
 
 
 def documented(door: type[SmallList]) -> type[SmallList]:
@@ -131,7 +146,9 @@ def documented(door: type[SmallList]) -> type[SmallList]:
     ]
     says = (door.__doc__ or "").partition(": ")[2]
     says = says[:1].upper() + says[1:]
-    said = schema.small_list(door.door, says, door.serializer, narrows, door.sorts)
+    said = schema.small_list(
+        door.door, says, door.serializer, narrows, door.sorts, in_money=door.in_money
+    )
     return extend_schema_view(get=extend_schema(**said))(door)
 
 
@@ -188,11 +205,11 @@ class Providers(SmallList):
     narrows: ClassVar = {"country": Narrow("country", country, "Its seat, two letters")}
     sorts: ClassVar = {each: each for each in ("slug", "title", "country", "fetched_live_at")}
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         """Always made anew: a fetch that fails changes a state, and no version of the catalog."""
         return self._reply(request)
 
-    def _written(self, rows: Sequence[Provider]) -> Sequence[Source]:
+    def _told(self, rows: Iterable[Provider]) -> list[Source]:
         with translation.override("en"):
             found = {source.provider.pk: source for source in sources()}
         return [found[row.pk] for row in rows]
@@ -223,6 +240,7 @@ class Prices(SmallList):
     example: ClassVar = {"gpu": "h100-sxm5-80gb", "price_model": "on_demand"}
     queryset: ClassVar = Price.objects.select_related("offer__instance_type")
     serializer: ClassVar = PriceSerializer
+    in_money: ClassVar = True
     narrows: ClassVar = {
         "provider": Narrow("offer__instance_type__provider", provider, "Provider"),
         "instance_type": Narrow("offer__instance_type__name", name, "The type"),

@@ -173,6 +173,11 @@ class CatalogVersion(models.Model):
         return str(self.version)
 
     @classmethod
+    def advance(cls) -> None:
+        """Tell every cache that the catalog is another one now."""
+        cls.objects.filter(id=1).update(version=F("version") + 1, changed_at=Now())
+
+    @classmethod
     def stamp(cls) -> str:
         """What an answer is made of: the catalog's version, and the hour, since ages grow."""
         row = cls.objects.annotate(hour=TruncHour(Now())).values_list("version", "hour").first()

@@ -1,0 +1,139 @@
+"""Money in another currency than the dollar, beside it: the amount, the rate, and the rate's day.
+
+What is named `usd_*` stays in dollars. Asked for `currency=EUR`, what has `usd_per_hour` also has
+`eur_per_hour`, and the `usd_per_eur` by which it was divided, of the day `usd_per_eur_date`. The
+rate is the newest reference rate (of the European Central Bank), or the newest that there was at
+the time asked for; where the provider itself asks for that currency, it is the rate that made
+dollars of its price, so that what is shown is what it asks.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from catalog.ledger import plain
+from catalog.models import Rate
+
+DOLLAR = "USD"
+PER_HOUR = ("per_hour", "per_gpu_hour")  # what an offer says in dollars
+PLACES = Decimal("0.000001")
+NO_AMOUNT = {"usd_rate", "usd_rate_date"}
+
+
+def known() -> list[str]:
+    """The dollar, and every currency that has a rate."""
+    return [
+        DOLLAR,
+        *Rate.objects.order_by("currency").values_list("currency", flat=True).distinct(),
+    ]
+
+
+def in_currency(at: datetime | None = None) -> Callable[[str], "Currency | None"]:
+    """How `currency=` is read, of that time: None for the dollar, which is always there."""
+    return lambda text: None if text == DOLLAR else Currency.named(text, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    """What one unit of a currency is worth, by the reference rate of a day. [USD]"""
+
+    code: str
+    usd_per_unit: Decimal
+    day: date
+    source: str
+
+    @classmethod
+    def named(cls, code: str, at: datetime | None = None) -> "Currency":
+        """A currency at its newest rate, or at the newest of that time.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such rate.
+        """
+        rates = Rate.objects.filter(currency=code).order_by("-day")
+        rate = (rates.filter(day__lte=at.date()) if at else rates).first()
+        if rate is None and rates.exists():
+            raise ValueError(f"has no rate as of {at:%Y-%m-%d}: its first is of a later day.")
+        if rate is None:
+            raise ValueError(f"{code[:80]!r} has no rate. There are: {', '.join(known())}.")
+        return cls(code, rate.usd_per_unit, rate.day, rate.source)
+
+    @property
+    def prefix(self) -> str:
+        """What stands where `usd` does: `eur`."""
+        return self.code.lower()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What an offer has besides: its amounts, the rate, and the rate's day."""
+        return self.keys_beside([f"usd_{name}" for name in PER_HOUR])
+
+    def keys_beside(self, fields: Collection[str]) -> tuple[str, ...]:
+        """The same of a row that has these fields."""
+        amounts = (f"{self.prefix}_{name}" for name in PER_HOUR if f"usd_{name}" in fields)
+        return (*amounts, f"usd_per_{self.prefix}", f"usd_per_{self.prefix}_date")
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The keys as columns of SQL over rows that have the price, its currency and its rate."""
+        native = f"native_currency = '{self.code}' and usd_rate is not null"
+        rate = f"(case when {native} then usd_rate else {plain(self.usd_per_unit)} end)"
+        amounts = (f"trim_scale(round(usd_{name} / {rate}, 6))::text" for name in PER_HOUR)
+        day = f"(case when {native} then usd_rate_date else date '{self.day}' end)"
+        expressions = (*amounts, f"trim_scale({rate})::text", day)
+        return tuple(f"{sql} as {key}" for sql, key in zip(expressions, self.keys, strict=True))
+
+    def beside(self, said: Mapping[str, Any], rate: Decimal | None = None) -> dict[str, Any]:
+        """Whatever says dollars, at any depth, with each amount in this currency beside it.
+
+        A part that has an offer, or is one, goes by the rate of that offer.
+        """
+        offer = said.get("offer", said)
+        if "native_currency" in offer:
+            rate = self.rate_of(offer)
+        found: dict[str, Any] = {}
+        for key, value in said.items():
+            found[key] = self._within(value, rate)
+            words = key.split("_")
+            if "usd" in words and key not in NO_AMOUNT:
+                name = "_".join(self.prefix if word == "usd" else word for word in words)
+                found[name] = self._amount(value, rate or self.usd_per_unit)
+        if "native_currency" in said:
+            found[self.keys[-2]] = plain(self.rate_of(said))
+            found[self.keys[-1]] = said["usd_rate_date"] if self._asks(said) else self.day
+        return found
+
+    def rate_of(self, offer: Mapping[str, Any]) -> Decimal:
+        """Dollars for one unit, for the price of this offer."""
+        return Decimal(offer["usd_rate"]) if self._asks(offer) else self.usd_per_unit
+
+    def _asks(self, offer: Mapping[str, Any]) -> bool:
+        """Whether the provider itself asks for this currency."""
+        return offer["native_currency"] == self.code and offer["usd_rate"] is not None
+
+    def _within(self, value: Any, rate: Decimal | None) -> Any:
+        if isinstance(value, Mapping):
+            return self.beside(value, rate)
+        if isinstance(value, list):
+            return [self._within(each, rate) for each in value]
+        return value
+
+    def _amount(self, usd: Any, rate: Decimal) -> Any:
+        """Money as text stays text, computed money a number, a range a range; unknown unknown."""
+        if isinstance(usd, Mapping):
+            return {end: self._amount(value, rate) for end, value in usd.items()}
+        if isinstance(usd, int | float):
+            return usd / float(rate)
+        return None if usd is None else plain((Decimal(usd) / rate).quantize(PLACES))
+
+    def as_json(self) -> dict[str, Any]:
+        """The reference rate and where it is from."""
+        return {
+            "code": self.code,
+            "usd_per_unit": plain(self.usd_per_unit),
+            "rate_date": self.day,
+            "source": self.source,
+        }
