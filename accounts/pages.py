@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
@@ -189,6 +190,7 @@ class SetPassword(views.PasswordResetConfirmView):
         return super().form_valid(form)
 
 
+@method_decorator(never_cache, name="dispatch")
 class ChangePassword(views.PasswordChangeView):
     """A new password for whoever knows the old one; all other sessions end."""
 

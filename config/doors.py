@@ -9,7 +9,6 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.cache import patch_vary_headers
 
 from accounts import limits
 from accounts.models import Token
@@ -44,7 +43,6 @@ def cross_origin_reads(get_response: Answer) -> Answer:
         if request.method in READS:
             response["Access-Control-Allow-Origin"] = "*"
             response["Access-Control-Expose-Headers"] = EXPOSED
-        _say_who_may_keep(request, response)
         return response
 
     return answer
@@ -62,15 +60,6 @@ def _preflight(wanted: str) -> HttpResponse:
             "Access-Control-Max-Age": "86400",
         },
     )
-
-
-def _say_who_may_keep(request: HttpRequest, response: HttpResponse) -> None:
-    """A cache asks again each time, and keeps for all what nobody in particular was told."""
-    told_to_someone = request.headers.get("Authorization") or request.COOKIES
-    response.headers.setdefault(
-        "Cache-Control", f"{'private' if told_to_someone else 'public'}, no-cache"
-    )
-    patch_vary_headers(response, ("Authorization", "Cookie"))
 
 
 # --- How often --------------------------------------------------------------------------------

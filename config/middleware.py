@@ -7,6 +7,7 @@ from http import HTTPStatus
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, RawPostDataException, UnreadablePostError
+from django.utils.cache import patch_vary_headers
 
 from config import errors
 
@@ -27,6 +28,25 @@ def security_headers(get_response: Answer) -> Answer:
         response = get_response(request)
         if not request.path.startswith("/admin/"):
             response.headers.setdefault("Content-Security-Policy", POLICY)
+        return response
+
+    return answer
+
+
+def who_may_keep(get_response: Answer) -> Answer:
+    """A cache asks again each time, and keeps for all what nobody in particular was told.
+
+    Cookies say in which language and theme a page is, and whether its reader is signed in; the API
+    looks at a token as well.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        personal = request.headers.get("Authorization") or request.COOKIES or response.cookies
+        response.headers.setdefault(
+            "Cache-Control", f"{'private' if personal else 'public'}, no-cache"
+        )
+        patch_vary_headers(response, ("Authorization", "Cookie"))
         return response
 
     return answer

@@ -100,6 +100,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.security_headers",
+    "config.middleware.who_may_keep",
     "config.doors.cross_origin_reads",
     "config.doors.RateLimits",
     "config.middleware.bounded_bodies",

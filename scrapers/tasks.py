@@ -5,7 +5,7 @@ Messages are only wake-ups: `tick` asks Postgres what is due, and sends again wh
 
 from celery import shared_task
 
-from accounts import idempotency
+from accounts import retention as of_accounts
 from catalog import exchange
 from catalog.retention import forget
 from scrapers import errands, leases, rates, runs
@@ -55,6 +55,6 @@ def refresh_rates() -> None:
 
 @shared_task(name="scrapers.retain")  # type: ignore[untyped-decorator]
 def retain() -> None:
-    """Let go of payloads, quarantined rows and kept answers that are past their time."""
+    """Let go of what is past its time: payloads, quarantined rows, sessions, kept answers."""
     forget()
-    idempotency.forget()
+    of_accounts.forget()
