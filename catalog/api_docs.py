@@ -39,6 +39,7 @@ class Door:
     address: str
     body: str
     answers: tuple[tuple[str, str], ...]
+    anonymous: bool  # whether it asks nobody who they are
 
     @property
     def anchor(self) -> str:
@@ -79,6 +80,7 @@ def _door(method: str, path: str, said: Json) -> Door:
             (status, answer.get("description", ""))
             for status, answer in sorted(said["responses"].items())
         ),
+        anonymous={} in said.get("security", ({},)),
     )
 
 

@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from config import llms
 from config.health import healthz, readyz
 
 handler400 = "config.errors.bad_request"
@@ -11,6 +12,8 @@ handler500 = "config.errors.failed"
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("llms.txt", llms.llms, name="llms"),
+    path("client.md", llms.client, name="client"),
     path("admin/", admin.site.urls),
     # Before the catalog's, whose API answers all that is left below /api/v1/.
     path("api/v1/", include("accounts.api_urls")),
