@@ -5,6 +5,7 @@ table `Estimate` under a digest of the model's version, the job, the facts and t
 """
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,14 @@ MOST_WORK = 40_000_000  # candidate layouts × kinds of cluster of one request: 
 
 class TooMuch(Exception):
     """An estimate that would cost more than is allowed; the message names the cap."""
+
+
+class Unfinished(Exception):
+    """The time that an answer may take is over; what was computed is kept for the next asking."""
+
+    def __init__(self, done: int, of: int) -> None:
+        super().__init__(f"{done} of {of} clusters")
+        self.done, self.of = done, of
 
 
 class Unfit(Exception):
@@ -218,13 +227,21 @@ def estimates(asked: Asked, candidates: Iterable[Candidate]) -> dict[str, dict[s
     ------
     TooMuch
         Over the cap of one request.
+    Unfinished
+        Where the question has a moment to be answered by, and it is past.
     """
     wanted = {candidate.digest: candidate for candidate in candidates}
     known = dict(Estimate.objects.filter(digest__in=wanted).values_list("digest", "result"))
     missing = [candidate for digest, candidate in wanted.items() if digest not in known]
     _refuse_too_much(asked, missing)
-    fresh = [_computed(candidate, asked) for candidate in missing]
+    fresh = []
+    for candidate in missing:
+        fresh.append(_computed(candidate, asked))
+        if asked.until is not None and time.monotonic() > asked.until:
+            break
     Estimate.objects.bulk_create(fresh, ignore_conflicts=True)
+    if len(fresh) < len(missing):
+        raise Unfinished(len(known) + len(fresh), len(wanted))
     return known | {estimate.digest: estimate.result for estimate in fresh}
 
 

@@ -142,16 +142,19 @@ def whisker(low: float, value: float, high: float, axis: tuple[float, float]) ->
     )
 
 
+BAR = 120  # [px] a whole step
+
+
 def shares(compute: float, inside: float, between: float, idle: float) -> SafeString:
     """Where a step's time goes: grey, blue, orange, hollow; always in that order."""
     total = compute + inside + between + idle or 1.0
     parts = ((compute, "fw"), (inside, "fi"), (between, "fo"))
     x, shapes = 0.0, []
     for amount, look in parts:
-        width = 180 * amount / total
+        width = BAR * amount / total
         shapes.append(f'<rect x="{x:.1f}" y="2" width="{width:.1f}" height="14" class="{look}"/>')
         x += width
-    if (rest := 180 - x) > 1.5:
+    if (rest := BAR - x) > 1.5:
         shapes.append(
             f'<rect x="{x + 0.5:.1f}" y="2.5" width="{rest - 1:.1f}" height="13" class="fn se"/>'
         )
@@ -163,7 +166,7 @@ def shares(compute: float, inside: float, between: float, idle: float) -> SafeSt
         "c": 100 * between / total, "d": 100 * idle / total,
     }  # fmt: skip
     return mark_safe(  # noqa: S308 -- numbers and our own words
-        f'<svg width="180" height="18" role="img" aria-label="{escape(said)}">'
+        f'<svg width="{BAR}" height="18" role="img" aria-label="{escape(said)}">'
         f"{''.join(shapes)}</svg>"
     )
 

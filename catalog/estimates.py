@@ -5,13 +5,15 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import scoring
-from catalog import advice, doubt, money, wishes
+from catalog import advice, doubt, growth, money, wishes
 from catalog.alternatives import alternatives
-from catalog.candidates import Candidate, TooMuch, left_out, machines, timed
+from catalog.candidates import Candidate, TooMuch, Unfinished, left_out, machines, timed
 from catalog.filters import OfferQuery
+from catalog.kept import is_kept, kept_or_made
 from catalog.models import CatalogVersion, Workload
 from catalog.questions import (
     MOST,
@@ -33,10 +35,13 @@ __all__ = [
     "OBJECTIVES",
     "SCENARIOS",
     "TooMuch",
+    "Unfinished",
     "accuracy",
     "answer",
     "asked",
     "contradictions",
+    "prepared",
+    "question",
     "rank",
     "workloads",
 ]
@@ -72,7 +77,14 @@ def rank(
     TooMuch
         Over the cap of one request.
     """
-    return ranked(sensible(Asked(job_of(workload), workload, query, gpus=gpus, **more)))
+    return ranked(question(workload, gpus, query, **more))
+
+
+def question(
+    workload: str | Mapping[str, Any], gpus: int | None, query: OfferQuery, **more: Any
+) -> Asked:
+    """What `rank` asks."""
+    return sensible(Asked(job_of(workload), workload, query, gpus=gpus, **more))
 
 
 def answer(body: object) -> dict[str, Any]:
@@ -81,7 +93,27 @@ def answer(body: object) -> dict[str, Any]:
 
 
 def ranked(question: Asked) -> dict[str, Any]:
-    """The answer to a checked question."""
+    """The answer to a checked question: as kept, where nothing that it rests on has changed."""
+    answer: dict[str, Any] = kept_or_made(_told(question), lambda: _ranked(question))
+    return answer
+
+
+def prepared(question: Asked) -> bool:
+    """Make the answer to a question before anyone asks; False where it was there already."""
+    if is_kept(_told(question)):
+        return False
+    ranked(question)
+    return True
+
+
+def _told(question: Asked) -> object:
+    """What tells a question from others: not in which order a job names its fields."""
+    workload = question.workload
+    named = workload if isinstance(workload, str) else sorted(workload.items())
+    return replace(question, workload="", until=None), named
+
+
+def _ranked(question: Asked) -> dict[str, Any]:
     offered, without = machines(question)
     found, too_few = wishes.counted(question, offered)
     without += too_few
@@ -103,8 +135,13 @@ def ranked(question: Asked) -> dict[str, Any]:
     if question.scenarios:
         for result, others in zip(results, alternatives(question, kept), strict=False):
             result["what_if"] = others
+    curves: dict[str, Any] = {}
+    if question.scenarios and question.job.kind == "decode":
+        curves["frontier"] = growth.frontier(question, kept)
+    elif question.scenarios:
+        curves["growth"] = growth.growth(question, kept)
     version = CatalogVersion.objects.first()
-    return {
+    return curves | {
         "workload": _named(question),
         "gpus": question.gpus,
         "nodes": question.nodes,

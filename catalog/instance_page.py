@@ -1,9 +1,11 @@
 """The page of one instance type: figures, drawing, facts, prices, what to ask before renting."""
 
+import heapq
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -15,9 +17,10 @@ from django.views.decorators.http import require_safe
 from catalog import evidence, instances, nccl, verify, wording
 from catalog.charts import cliff_strip, price_strip
 from catalog.models import InstanceType
+from catalog.plots import price_steps
 from catalog.presets import link
 from catalog.templatetags.cells import cliff_text, fabric_per_gpu
-from catalog.templatetags.quantities import disputed_numbers, evidence_of, number
+from catalog.templatetags.quantities import disputed_numbers, dollars, evidence_of, number
 from catalog.topology import topology
 
 CHEAPEST = 6  # rows of the price table; the offers page has the rest
@@ -236,7 +239,68 @@ def history(periods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Every change of a price, or when and at what the only one was seen."""
     changes = [period for period in periods if period["valid_to"] is not None]
     first: datetime | None = periods[0]["valid_from"] if periods else None
-    return {"changes": len(changes), "periods": periods[:200], "first": first}
+    lines = lowest_over_time(periods) if changes else {}
+    finding = "; ".join(map(_range_said, lines.items()))
+    named = [(wording.word("price_model", model), steps) for model, steps in lines.items()]
+    return {
+        "changes": len(changes),
+        "periods": periods[:200],
+        "first": first,
+        "finding": finding,
+        "drawing": price_steps(named[:5], datetime.now(UTC), finding) if lines else "",
+    }
+
+
+Steps = list[tuple[datetime, float | None]]
+
+
+def lowest_over_time(periods: Sequence[Mapping[str, Any]]) -> dict[str, Steps]:
+    """Of each way of paying the lowest price of an instance-hour, from when; None where none was.
+
+    The periods are in order of their beginning.
+    """
+    lines: dict[str, Steps] = {}
+    for model in dict.fromkeys(period["offer__price_model"] for period in periods):
+        priced = [
+            (period["valid_from"], period["valid_to"], float(period["usd_per_hour"]))
+            for period in periods
+            if period["offer__price_model"] == model and period["usd_per_hour"] is not None
+        ]
+        if priced:
+            lines[model] = _lowest_of(priced)
+    return lines
+
+
+def _lowest_of(priced: Sequence[tuple[datetime, datetime | None, float]]) -> Steps:
+    """One sweep over the moments at which a price begins or ends; the cheapest stands on top."""
+    ends = [end for _begin, end, _usd in priced if end is not None]
+    steps: Steps = []
+    standing: list[tuple[float, float]] = []  # dollars, and until when
+    waiting = iter(priced)
+    following = next(waiting, None)
+    for at in sorted({begin for begin, _end, _usd in priced} | set(ends)):
+        while following and following[0] <= at:
+            until = following[1].timestamp() if following[1] else math.inf
+            heapq.heappush(standing, (following[2], until))
+            following = next(waiting, None)
+        while standing and standing[0][1] <= at.timestamp():
+            heapq.heappop(standing)
+        usd = standing[0][0] if standing else None
+        if not steps or steps[-1][1] != usd:
+            steps.append((at, usd))
+    return steps
+
+
+def _range_said(line: tuple[str, Steps]) -> str:
+    """On demand: $98.32, at the least $92, at the most $104.50."""
+    model, steps = line
+    known = [usd for _at, usd in steps if usd is not None]
+    last = steps[-1][1]
+    now = gettext("none now") if last is None else gettext("$%(usd)s now") % {"usd": dollars(last)}
+    return gettext("%(model)s: %(now)s, $%(low)s to $%(high)s so far") % {
+        "model": wording.word("price_model", model),
+        "now": now, "low": dollars(min(known)), "high": dollars(max(known)),
+    }  # fmt: skip
 
 
 # --- Before you rent --------------------------------------------------------------------------

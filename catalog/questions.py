@@ -53,6 +53,7 @@ class Asked:
     steps: float | None = None  # to be done
     deadline_hours: float | None = None
     budget_usd: float | None = None
+    until: float | None = None  # by `time.monotonic()`: a page is shown before; an answer waits [s]
     reliability: scoring.Reliability = scoring.GOODPUT
     currency: Currency | None = None  # besides the dollar
 

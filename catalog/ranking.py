@@ -1,6 +1,7 @@
 """The pages of workloads: the list, and the ranking of clusters by what a job costs on each."""
 
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +16,7 @@ from catalog import estimates, presets, wording
 from catalog.charts import shares, whisker
 from catalog.freshness import LIMITS
 from catalog.models import Provider
+from catalog.ranking_charts import charts
 from catalog.ranking_query import OWN, readable
 from catalog.records import PriceModel
 from catalog.sources import older_than
@@ -28,6 +30,7 @@ OBJECTIVES = {
 }
 SIZES = (8, 64, 256, 1024)
 SHOWN = 50
+PATIENCE_S = 1.5  # that a reader waits for the ranking, or else for how far it is
 OUTDATED_DAYS = LIMITS[PriceModel.ON_DEMAND].outdated.days
 # Each kind of waiting: its ranks, and what stands between two of them; ranks fill a domain first
 # (scoring.collectives.group).
@@ -66,8 +69,11 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     has_tokens = chosen["kind"] != "custom"
     now, query, own, problems = readable(request.GET, path, has_tokens=has_tokens)
     too_much = ""
+    until = time.monotonic() + PATIENCE_S
     try:
-        result = estimates.rank(slug, query=query, scenarios=True, **own)
+        result = estimates.rank(slug, query=query, scenarios=True, until=until, **own)
+    except estimates.Unfinished as far:
+        return waiting(request, heading(chosen["title"], own["gpus"]), far)
     except estimates.TooMuch as cap:
         too_much, result = str(cap), {"results": [], "left_out": []}
     first: dict[str, Any] = next(iter(result["results"]), {})
@@ -102,6 +108,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "advice": first.get("advice"),
         "nccl_tests": first.get("nccl_tests"),
         "dated": dated,
+        **charts(result, rows),
         "left_out": grouped(result["left_out"]),
         "left_out_count": len(result["left_out"]),
         "validation": errors(result.get("validation")),
@@ -110,6 +117,15 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     }
     status = 422 if too_much else 400 if problems else 200
     return render(request, "catalog/ranking.html", context, status=status)
+
+
+def waiting(request: HttpRequest, title: str, far: estimates.Unfinished) -> HttpResponse:
+    """How far the ranking is. The browser asks again by itself, and what was computed is kept."""
+    context = {"room": "workloads", "heading": title, "done": far.done, "of": far.of}
+    response = render(request, "catalog/ranking_wait.html", context)
+    response["Refresh"] = "0"
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 def narrower(path: str, now: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -209,6 +225,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     expected = estimate["step_time_s"] or 1
     value, low, high = price_range(result)
     inside, between = waits(estimate, offer)
+    parts_s = (_sum(time, COMPUTE), inside, between, _sum(time, IDLE))
     return {
         "rank": result["rank"],
         "offer": offer,
@@ -221,7 +238,8 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "lost": result["usd_lost_to_waiting_per_hour"],
         "terms": terms(result),
         "goodput": result["goodput"],
-        "shares": shares(_sum(time, COMPUTE), inside, between, _sum(time, IDLE)),
+        "parts_s": parts_s,
+        "shares": shares(*parts_s),
         "waiting": (inside + between) / expected,
         "layout": layout_text(estimate.get("layout") or {}),
         "parts": [(kind_title(name), time[name]) for name in ORDER if time.get(name)],

@@ -56,6 +56,12 @@ def percent(value: Any) -> str:
 
 
 @register.filter
+def share(value: Any) -> str:
+    """A share in hundredths with one decimal, so that it can be held against the API's."""
+    return "" if value is None else f"{100 * float(value):.1f}"
+
+
+@register.filter
 def figure(value: Any) -> str:
     """Three digits that matter, for estimates: 0.497, 11.8, 2,368."""
     if value is None:

@@ -88,6 +88,12 @@ def eight() -> Callable[[], list[OfferRecord]]:
 
 
 @pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ranking is shown when it is done, however busy the machine is."""
+    monkeypatch.setattr("catalog.ranking.PATIENCE_S", 600.0)
+
+
+@pytest.fixture(autouse=True)
 def _no_answer_of_another_test() -> None:
     """Versions of the catalog repeat in tests, whose transactions are rolled back."""
     _estimated.cache_clear()
