@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import scoring
@@ -12,6 +13,7 @@ from catalog import advice, doubt, growth, money, wishes
 from catalog.alternatives import alternatives
 from catalog.candidates import Candidate, TooMuch, Unfinished, left_out, machines, timed
 from catalog.filters import OfferQuery
+from catalog.kept import is_kept, kept_or_made
 from catalog.models import CatalogVersion, Workload
 from catalog.questions import (
     MOST,
@@ -38,6 +40,8 @@ __all__ = [
     "answer",
     "asked",
     "contradictions",
+    "prepared",
+    "question",
     "rank",
     "workloads",
 ]
@@ -73,7 +77,14 @@ def rank(
     TooMuch
         Over the cap of one request.
     """
-    return ranked(sensible(Asked(job_of(workload), workload, query, gpus=gpus, **more)))
+    return ranked(question(workload, gpus, query, **more))
+
+
+def question(
+    workload: str | Mapping[str, Any], gpus: int | None, query: OfferQuery, **more: Any
+) -> Asked:
+    """What `rank` asks."""
+    return sensible(Asked(job_of(workload), workload, query, gpus=gpus, **more))
 
 
 def answer(body: object) -> dict[str, Any]:
@@ -82,7 +93,27 @@ def answer(body: object) -> dict[str, Any]:
 
 
 def ranked(question: Asked) -> dict[str, Any]:
-    """The answer to a checked question."""
+    """The answer to a checked question: as kept, where nothing that it rests on has changed."""
+    answer: dict[str, Any] = kept_or_made(_told(question), lambda: _ranked(question))
+    return answer
+
+
+def prepared(question: Asked) -> bool:
+    """Make the answer to a question before anyone asks; False where it was there already."""
+    if is_kept(_told(question)):
+        return False
+    ranked(question)
+    return True
+
+
+def _told(question: Asked) -> object:
+    """What tells a question from others: not how long it may wait, nor how it is written."""
+    workload = question.workload
+    named = workload if isinstance(workload, str) else sorted(workload.items())
+    return replace(question, workload="", until=None, what_if=question.what_if or None), named
+
+
+def _ranked(question: Asked) -> dict[str, Any]:
     offered, without = machines(question)
     found, too_few = wishes.counted(question, offered)
     without += too_few

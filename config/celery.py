@@ -21,7 +21,7 @@ def broker(url: str) -> str:
 
 app = Celery("fabricscout", broker=broker(settings.REDIS_URL), set_as_current=True)
 app.conf.update(
-    imports=["scrapers.tasks", "watches.tasks"],
+    imports=["catalog.tasks", "scrapers.tasks", "watches.tasks"],
     task_default_queue="scrapers",
     timezone="UTC",
     task_acks_late=True,  # an early ack and a kill -9 lost the task for good
@@ -56,6 +56,7 @@ app.conf.update(
     beat_schedule={
         "tick": {"task": "scrapers.tick", "schedule": 15.0, "options": {"expires": 30}},
         "watches": {"task": "watches.tick", "schedule": 15.0, "options": {"expires": 30}},
+        "warm": {"task": "catalog.warm", "schedule": 300.0, "options": {"expires": 300}},
         "rates": {
             "task": "scrapers.refresh_rates",
             "schedule": 300.0,  # whether they are due stands in Postgres

@@ -10,11 +10,12 @@ from catalog.models.offers import CatalogVersion, Offer, Price
 from catalog.models.providers import Country, Provider, Rate, RateReading, ReadingState, Region
 from catalog.models.rulings import Alias, AliasKind, Errand, ErrandKind, Ruling, Verdict
 from catalog.models.runs import Lease, QuarantinedRow, RawPayload, RunPayload, RunState, ScrapeRun
-from catalog.models.workloads import Estimate, Workload
+from catalog.models.workloads import Answer, Estimate, Workload
 
 __all__ = [
     "Alias",
     "AliasKind",
+    "Answer",
     "CatalogVersion",
     "Country",
     "Errand",

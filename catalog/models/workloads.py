@@ -3,6 +3,7 @@
 # ruff: noqa: RUF012 -- Django reads a Meta once, and no one changes its lists
 
 from django.db import models
+from django.db.models.functions import Now
 
 
 class Workload(models.Model):
@@ -43,3 +44,14 @@ class Estimate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.workload_id} on {self.gpus} GPUs"
+
+
+class Answer(models.Model):
+    """A finished answer of `estimates/` or a ranking page; see `catalog.kept`."""
+
+    digest = models.CharField(max_length=64, primary_key=True)  # of all that it was made of
+    body = models.BinaryField()
+    made_at = models.DateTimeField(db_default=Now(), db_index=True)
+
+    def __str__(self) -> str:
+        return self.digest

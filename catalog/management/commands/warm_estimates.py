@@ -5,10 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from catalog import estimates
-from catalog.filters import OfferQuery
-
-USUAL = (256, 64, 8, 1024)
+from catalog import tasks
 
 
 class Command(BaseCommand):
@@ -19,10 +16,5 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         """At the lowest priority: the service answers meanwhile."""
         os.nice(19)
-        for gpus in USUAL:
-            for workload in estimates.workloads():
-                answer = estimates.rank(workload["slug"], gpus, OfferQuery())
-                ranked, left_out = len(answer["results"]), len(answer["left_out"])
-                self.stdout.write(
-                    f"{workload['slug']} on {gpus} GPUs: {ranked} ranked, {left_out} left out"
-                )
+        for made in tasks.prepared():
+            self.stdout.write(made)
