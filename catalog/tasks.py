@@ -17,7 +17,7 @@ USUAL = (256, 64, 8, 1024)  # GPUs that the pages lead to; the first is what the
 PATIENCE_S = 240  # of one turn; the next goes on where it stopped
 
 
-@shared_task(name="catalog.warm")
+@shared_task(name="catalog.warm")  # type: ignore[untyped-decorator]
 def warm() -> None:
     """Make what is missing, for as long as one turn may take."""
     until = time.monotonic() + PATIENCE_S
