@@ -15,10 +15,11 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from catalog import estimates, fabric_list, fabric_query, instances, offers, replies, schema
-from catalog.filters import Format, OfferQuery, parse
+from catalog.fabric_query import FabricQuery
+from catalog.filters import OfferQuery, parse
 from catalog.models import CatalogVersion
 from catalog.quality import quality
-from catalog.query import Reading
+from catalog.query import Format, Reading
 from catalog.records import OFFER_KEYS
 
 # --- Offers -----------------------------------------------------------------------------------
@@ -64,22 +65,28 @@ class Fabrics(APIView):
     """`GET fabrics/`: N GPUs on one fabric, of at least such a speed, in such a place."""
 
     @extend_schema(**schema.FABRICS)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         """List fabrics: types that can be reserved together on one network.
 
         An unknown size or speed satisfies no filter; `left_out` counts the fabrics that one kept
         out. Same region is not same fabric: `how` says what puts instances on one.
         """
         query = fabric_query.parse(request.query_params)
-        found = fabric_list.find(query)
-        said: dict[str, Any] = {
-            **replies.neighbours(request, found.next, found.previous),
-            "left_out": found.left_out,
-            "left_out_by": found.left_out_by,
-            "unplaced_types": found.unplaced,
-            "results": found.rows,
-        }
-        return replies.json(said | ({"count": found.count} if query.count else {}))
+        return replies.unless_known(request, lambda: _fabrics(query, request))
+
+
+def _fabrics(query: FabricQuery, request: Request) -> HttpResponseBase:
+    found = fabric_list.find(query)
+    said: dict[str, Any] = {
+        **replies.neighbours(request, found.next, found.previous),
+        "left_out": found.left_out,
+        "left_out_by": found.left_out_by,
+        "unplaced_types": found.unplaced,
+    }
+    if query.count:
+        said["count"] = found.count
+    rows = (replies.dumped({key: row[key] for key in query.fields}) for row in found.rows)
+    return replies.listed("fabrics", query.format, query.fields, rows, said, whole=query.whole)
 
 
 class InstanceTypeDetail(APIView):

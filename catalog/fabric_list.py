@@ -19,14 +19,13 @@ from django.db import connection
 from django.db.models import Q
 
 from catalog import placement
-from catalog.fabric_query import PLACE, FabricQuery
+from catalog.fabric_query import PLACE, FabricQuery, Key, order
 from catalog.fabrics import apart
 from catalog.models import Fabric, InstanceType
 from catalog.paging import Cursor
 from catalog.records import Basis, FabricKind, MultiNode
 
 Answer = bool | None
-Key = tuple[bool, bool, bool, Decimal, str]
 UNJOINED = {FabricKind.ETHERNET, FabricKind.NONE}  # without RDMA or GPUDirect: no fabric here
 # What the evidence of a row tells: of the fabric, its speed, its size, the way onto it, and of the
 # trays that are guaranteed in a rack, or where was looked for them in vain.
@@ -243,7 +242,7 @@ def find(query: FabricQuery) -> Found:
                 left_out[name] += 1
             continue
         listed.append(_keyed(standing, query, unknown))
-    found = _page(query, sorted(listed, key=lambda pair: pair[0]))
+    found = _page(query, sorted(listed, key=lambda pair: order(query, pair[0])))
     return replace(found, left_out=total, left_out_by=dict(left_out), unplaced=unplaced(query))
 
 
@@ -260,14 +259,14 @@ def unplaced(query: FabricQuery) -> int:
 
 def _page(query: FabricQuery, listed: Sequence[tuple[Key, dict[str, Any]]]) -> Found:
     """The rows after the cursor, or before it."""
-    keys = [key for key, _ in listed]
-    start, end = 0, query.page_size
+    keys = [order(query, key) for key, _ in listed]
+    size = len(listed) if query.whole else query.page_size
+    start, end = 0, size
     if cursor := Cursor.read(query.cursor, query.identity):
-        unsure, unpriced, old, price, name = cursor.values
-        at = (unsure, unpriced, old, Decimal(price), name)
+        at = order(query, cursor.values)
         past = bisect_left(keys, at) if cursor.backward else bisect_right(keys, at)
-        end = past if cursor.backward else past + query.page_size
-        start = max(end - query.page_size, 0)
+        end = past if cursor.backward else past + size
+        start = max(end - size, 0)
     shown = listed[start:end]
     return Found(
         rows=[row for _, row in shown],
@@ -278,16 +277,23 @@ def _page(query: FabricQuery, listed: Sequence[tuple[Key, dict[str, Any]]]) -> F
 
 
 def _cursor(query: FabricQuery, key: Key, *, backward: bool = False) -> str:
-    *flags, price, name = key
-    return Cursor([*flags, str(price), name], backward).write(query.identity)
+    values = [str(value) if isinstance(value, Decimal) else value for value in key]
+    return Cursor(values, backward).write(query.identity)
 
 
 def _keyed(
     standing: Standing, query: FabricQuery, unknown: list[str]
 ) -> tuple[Key, dict[str, Any]]:
+    """A row and what it is sorted by: let in by an unknown last, then as asked, then by name."""
     lowest = min(_asked_for(standing, query), key=lambda place: place.by_price, default=Place())
-    key = (bool(unknown), *lowest.by_price, standing.fabric.slug)
-    return key, _row(standing, query, unknown, lowest)
+    row = _row(standing, query, unknown, lowest)
+    key: Key = [bool(unknown)]
+    for name, _ in query.sort:
+        if name == "usd_per_gpu_hour":
+            key += lowest.by_price
+        else:
+            key += [row[name] is None, row[name]]
+    return [*key, standing.fabric.slug], row
 
 
 def _asked_for(standing: Standing, query: FabricQuery) -> list[Place]:

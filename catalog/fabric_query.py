@@ -3,12 +3,14 @@
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.http import QueryDict
 
 from catalog.query import (
     CONTINENTS,
     PAGE_SIZE,
+    Format,
     Reading,
     country,
     gpu,
@@ -34,6 +36,17 @@ UNKNOWABLE = {
     "continent": "continent",
 }
 PLACE = ("region", "country", "continent")
+Key = list[Any]  # what a fabric is sorted by: each value after whether it is unknown
+KEYS = (
+    "slug", "provider", "provider_title", "region", "regions", "technology", "generation", "gpu",
+    "gbits_per_s_per_gpu", "max_gpus", "demonstrated_gpus", "multi_node", "how", "instance_types",
+    "nodes", "gangs", "lowest_on_demand", "disputed", "unknown", "evidence", "source", "checked",
+)  # fmt: skip
+# The lowest on-demand price leads; the others are keys of a row.
+SORTS = (
+    "usd_per_gpu_hour", "gbits_per_s_per_gpu", "max_gpus", "demonstrated_gpus", "provider",
+    "technology", "slug",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +66,16 @@ class FabricQuery:
     page_size: int = PAGE_SIZE
     cursor: str = ""
     count: bool = False
+    sort: tuple[tuple[str, bool], ...] = ((SORTS[0], False),)  # (field, descending)
+    fields: tuple[str, ...] = KEYS
+    format: Format = Format.JSON
+    whole: bool = False
 
     @property
     def identity(self) -> str:
         """What makes two pages pages of one list."""
         asked = {name: getattr(self, name) for name in FILTERS}
-        return f"fabrics {asked} {sorted(self.include_unknown)}"
+        return f"fabrics {asked} {sorted(self.include_unknown)} {self.sort}"
 
 
 FILTERS = (
@@ -77,6 +94,7 @@ def parse(query: QueryDict) -> FabricQuery:
     """
     reading = Reading(query)
     speed = reading.one("fabric_gbits_per_s_per_gpu_min", number)
+    all_of_it = reading.asks_for_all()
     asked = FabricQuery(
         gpu=reading.many("gpu", gpu),
         technology=reading.many("technology", one_of(FabricKind)),
@@ -90,7 +108,11 @@ def parse(query: QueryDict) -> FabricQuery:
         include_unknown=frozenset(
             UNKNOWABLE[name] for name in reading.many("include_unknown", one_of(UNKNOWABLE))
         ),
-        page_size=reading.page_size(),
+        page_size=PAGE_SIZE if all_of_it else reading.page_size(),
+        whole=all_of_it,
+        sort=reading.sort(SORTS) or ((SORTS[0], False),),
+        fields=reading.many("fields", one_of(KEYS)) or KEYS,
+        format=Format(reading.one("format", one_of(Format)) or Format.JSON),
         cursor=reading.one("cursor", words_of_a_cursor) or "",
         count=reading.one("count", truth) or False,
     )
@@ -103,3 +125,39 @@ def whole(text: str) -> int:
     if not re.fullmatch(r"[1-9]\d{0,6}", text, re.ASCII):
         raise ValueError("must be a whole number from 1 to 9999999.")
     return int(text)
+
+
+# --- Their order ------------------------------------------------------------------------------
+
+
+def order(query: FabricQuery, key: Key) -> tuple[Any, ...]:
+    """A key as it is compared: the unknown last both ways, and a price too old after fresher."""
+    unsure, *values, slug = key
+    parts = iter(values)
+    found = [unsure]
+    for name, down in query.sort:
+        found.append(next(parts))
+        if name == "usd_per_gpu_hour":
+            found += [next(parts), _Turned.round(Decimal(next(parts)), down)]
+        else:
+            found.append(_Turned.round(next(parts), down))
+    return (*found, slug)
+
+
+class _Turned:
+    """A value whose order is turned round."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @classmethod
+    def round(cls, value: Any, down: bool) -> Any:
+        return cls(value) if down else value
+
+    def __lt__(self, other: "_Turned") -> bool:
+        return bool(other.value < self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Turned) and bool(other.value == self.value)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -18,6 +18,7 @@ from catalog.facts import gpus
 from catalog.query import (
     CONTINENTS,
     PAGE_SIZE,
+    Format,
     Reading,
     country,
     gpu,
@@ -162,14 +163,6 @@ class Rows(StrEnum):
     REGION = "region"
 
 
-class Format(StrEnum):
-    """How the rows are written."""
-
-    JSON = "json"
-    CSV = "csv"
-    NDJSON = "ndjson"
-
-
 @dataclass(frozen=True, slots=True)
 class OfferQuery:
     """A checked query: what to list, in which order, how much of it, and in what form."""
@@ -251,7 +244,7 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         include_unknown=reading.many("include_unknown", one_of(UNKNOWABLE)),
         include_stale=reading.one("include_stale", truth) or False,
         rows=Rows(reading.one("rows", one_of(Rows)) or Rows.TYPE),
-        sort=_sorts(reading),
+        sort=reading.sort(SORTABLE) or (("usd_per_gpu_hour", False),),
         page_size=PAGE_SIZE if whole else reading.page_size(),
         cursor=reading.one("cursor", words_of_a_cursor) or "",
         fields=reading.many("fields", one_of(FIELDS)) or OFFER_KEYS,
@@ -266,22 +259,9 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
     return asked
 
 
-def _sort(text: str) -> tuple[str, bool]:
-    name = text.removeprefix("-")
-    return one_of(SORTABLE)(name), text != name
-
-
 def _filter(reading: Reading, name: str) -> object:
     """The value of one of FILTERS, as SQL takes it; None where it is absent."""
     wanted = FILTERS[name]
     if wanted.many:
         return list(reading.many(name, wanted.read)) or None
     return reading.one(name, wanted.read)
-
-
-def _sorts(reading: Reading) -> tuple[tuple[str, bool], ...]:
-    """`field,-field`: a minus turns one around."""
-    sorts = reading.many("sort", _sort) or (("usd_per_gpu_hour", False),)
-    if len({name for name, _ in sorts}) < len(sorts):
-        reading.wrong["sort"] = ["names one field twice."]
-    return sorts

@@ -8,6 +8,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
+from enum import StrEnum
 from typing import TypeVar
 
 from django.http import QueryDict
@@ -22,6 +23,14 @@ PAGE_SIZE, LARGEST_PAGE = 50, 500
 
 
 T = TypeVar("T")
+
+
+class Format(StrEnum):
+    """How the rows of a list are written."""
+
+    JSON = "json"
+    CSV = "csv"
+    NDJSON = "ndjson"
 
 
 class BadQuery(ValueError):
@@ -152,6 +161,19 @@ class Reading:
     def page_size(self) -> int:
         """1 to 500."""
         return self.one("page_size", _page_size) or PAGE_SIZE
+
+    def sort(self, fields: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+        """`field,-field` as (field, descending): a minus turns one around."""
+        allowed = one_of(fields)
+
+        def read(text: str) -> tuple[str, bool]:
+            name = text.removeprefix("-")
+            return allowed(name), text != name
+
+        sorts = self.many("sort", read)
+        if len({name for name, _ in sorts}) < len(sorts):
+            self.wrong["sort"] = ["names one field twice."]
+        return sorts
 
     def asks_for_all(self) -> bool:
         """Whether `page_size` is `all`."""

@@ -144,9 +144,9 @@ def _cell(value: object) -> object:
     """Text that a spreadsheet would run as a formula gets a leading apostrophe."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
+    if isinstance(value, list) and not any(isinstance(each, dict) for each in value):
         value = ";".join(map(str, value))
-    if isinstance(value, dict):
+    if isinstance(value, list | dict):
         value = orjson.dumps(value).decode()
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return f"'{value}"

@@ -15,9 +15,10 @@ from rest_framework.serializers import CharField, IntegerField, Serializer
 
 from catalog.currency import known
 from catalog.estimates import SCENARIOS
+from catalog.fabric_query import KEYS, SORTS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
-from catalog.filters import FACETS, FIELDS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Format, Rows
+from catalog.filters import FACETS, FIELDS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Rows
 from catalog.models import Provider
 from catalog.offers import MONEY, NUMBERS
 from catalog.query import (
@@ -25,6 +26,7 @@ from catalog.query import (
     LARGEST_PAGE,
     NUMBER,
     SLUG,
+    Format,
     country,
     gpu,
     moment,
@@ -287,13 +289,11 @@ FABRICS: Json = {
         parameter("continent", _one_of(CONTINENTS), "The same, by continent", many=True),
         parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
                    "Let fabrics through of which this is unknown; each row names it", many=True),
-        parameter("page_size", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, "Rows"),
-        parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
-        parameter("count", {"type": "boolean"}, "Count the whole list"),
+        *form(KEYS, SORTS),
     ],
     "responses": {
         (200, "application/json"): OpenApiResponse(FABRIC_PAGE, "Some fabrics, lowest price first"),
-        **FAILED,
+        **_AS_TEXT,
     },
 }  # fmt: skip
 INSTANCE_TYPE: Json = {

@@ -19,10 +19,11 @@ from rest_framework.views import APIView
 from catalog import replies, schema
 from catalog.currency import Currency, in_currency
 from catalog.facts import ATTRIBUTES
-from catalog.filters import FILTERS, Format
+from catalog.filters import FILTERS
 from catalog.models import Fact, Gpu, InstanceType, Price, Provider
 from catalog.paging import Cursor, step
 from catalog.query import (
+    Format,
     Reading,
     country,
     gpu,
@@ -77,7 +78,7 @@ class SmallList(APIView):
         shown = reading.many("fields", one_of(keys)) or keys
         currency = reading.one("currency", in_currency()) if self.in_money else None
         form = reading.one("format", one_of(Format)) or Format.JSON
-        sort = reading.many("sort", self._sort)
+        sort = [(self.sorts[name], down) for name, down in reading.sort(self.sorts)]
         whole = reading.asks_for_all()
         size = None if whole else reading.page_size()
         cursor = reading.one("cursor", words_of_a_cursor) or ""
@@ -116,10 +117,6 @@ class SmallList(APIView):
             elif (value := reading.one(parameter, narrow.read)) is not None:
                 rows = rows.filter(**{narrow.lookup: value})
         return rows
-
-    def _sort(self, text: str) -> tuple[str, bool]:
-        field = text.removeprefix("-")
-        return self.sorts[one_of(self.sorts)(field)], text != field
 
 
 FORM = (
