@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 from catalog import estimates, fabric_list, fabric_query, instances, offers, replies, schema
 from catalog.fabric_query import FabricQuery
 from catalog.filters import OfferQuery, parse
+from catalog.kept import kept_or_made
 from catalog.models import CatalogVersion
 from catalog.quality import quality
 from catalog.query import Format, Reading
@@ -140,6 +141,11 @@ class Estimates(APIView):
 @lru_cache(maxsize=16)  # of up to 2 MB
 def _estimated(_stamp: str, _language: str | None, asked: str) -> bytes:
     """The answer to a body, as long as catalog, hour and language are the same."""
+    body: bytes = kept_or_made(("POST estimates/", asked), lambda: _dumped(asked))
+    return body
+
+
+def _dumped(asked: str) -> bytes:
     question = estimates.asked(json.loads(asked))
     answer = _public(estimates.ranked(question))
     if currency := question.currency:

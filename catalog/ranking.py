@@ -28,6 +28,17 @@ OBJECTIVES = {
     "efficiency": _("scaling efficiency"),
     "gpus": _("fewest GPUs"),
 }
+PARTS = {
+    "compute_s": _("compute"),
+    "exposed_tp_s": _("waiting: tensor parallel (TP)"),
+    "exposed_pp_s": _("waiting: pipeline (PP)"),
+    "bubble_s": _("pipeline bubble"),
+    "exposed_dp_s": _("waiting: data parallel (DP)"),
+    "exposed_ep_s": _("waiting: experts (EP)"),
+    "exposed_cp_s": _("waiting: context parallel (CP)"),
+    "optimizer_s": _("optimizer"),
+    "jitter_s": _("jitter"),
+}
 SIZES = (8, 64, 256, 1024)
 SHOWN = 50
 PATIENCE_S = 1.5  # that a reader waits for the ranking, or else for how far it is
@@ -315,18 +326,7 @@ def layout_text(layout: Mapping[str, Any]) -> str:
 
 def kind_title(name: str) -> str:
     """A part of the step's time in words."""
-    titles = {
-        "compute_s": gettext("compute"),
-        "exposed_tp_s": gettext("waiting: tensor parallel (TP)"),
-        "exposed_pp_s": gettext("waiting: pipeline (PP)"),
-        "bubble_s": gettext("pipeline bubble"),
-        "exposed_dp_s": gettext("waiting: data parallel (DP)"),
-        "exposed_ep_s": gettext("waiting: experts (EP)"),
-        "exposed_cp_s": gettext("waiting: context parallel (CP)"),
-        "optimizer_s": gettext("optimizer"),
-        "jitter_s": gettext("jitter"),
-    }
-    return titles.get(name, name)
+    return str(PARTS.get(name, name))
 
 
 def axis_of(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
