@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 from catalog.facts import ATTRIBUTES, Attribute
 from catalog.models import Fact, InstanceType, Price
 from catalog.offers import of_type
@@ -20,29 +22,62 @@ class Question:
 
 
 CHECKLIST = (
-    Question("scale_up", "How are the GPUs joined inside the instance?",
-             "Are the GPUs joined by NVSwitch, by NVLink bridges in pairs, or by PCIe only?"),
-    Question("scale_up_gbytes_per_s", "How fast, per GPU and one way?",
-             "What NVLink bandwidth has each GPU, in GB/s one way?"),
-    Question("scale_up_domain_gpus", "How many GPUs share one domain?",
-             "How many GPUs share one NVLink domain, and how many of them are guaranteed?"),
-    Question("fabric", "What joins the instances?",
-             "Which network joins instances for GPU traffic: InfiniBand, RoCE, EFA or Ethernet?"),
-    Question("fabric_gbits_per_s_per_gpu", "At what speed per GPU?",
-             "How many fabric NICs has one instance, at what Gb/s each, apart from the front end?"),
-    Question("gpudirect_rdma", "Is GPUDirect RDMA on?",
-             "Is GPUDirect RDMA enabled, and what must we install or request for it?"),
-    Question("sharp", "Does the switch reduce (SHARP)?",
-             "Is SHARP (in-network reduction) enabled for tenants?"),
-    Question("oversubscription", "Is the fabric oversubscribed?",
-             "What is the oversubscription between leaf and spine, and is it rail-optimised?"),
-    Question("multi_node", "Can several be had together?",
-             "Can we rent several of these on one fabric ourselves, or by reservation?"),
-    Question("same_fabric", "What puts them on the same fabric?",
-             "What do we set so that all instances land on the same fabric?"),
-    Question("max_gpus_on_one_fabric", "How large can one cluster be?",
-             "How many of these GPUs can one fabric join, and how many are free now?"),
-)  # fmt: skip
+    Question(
+        "scale_up",
+        _("How are the GPUs joined inside the instance?"),
+        _("Are the GPUs joined by NVSwitch, by NVLink bridges in pairs, or by PCIe only?"),
+    ),
+    Question(
+        "scale_up_gbytes_per_s",
+        _("How fast, per GPU and one way?"),
+        _("What NVLink bandwidth has each GPU, in GB/s one way?"),
+    ),
+    Question(
+        "scale_up_domain_gpus",
+        _("How many GPUs share one domain?"),
+        _("How many GPUs share one NVLink domain, and how many of them are guaranteed?"),
+    ),
+    Question(
+        "fabric",
+        _("What joins the instances?"),
+        _("Which network joins instances for GPU traffic: InfiniBand, RoCE, EFA or Ethernet?"),
+    ),
+    Question(
+        "fabric_gbits_per_s_per_gpu",
+        _("At what speed per GPU?"),
+        _("How many fabric NICs has one instance, at what Gb/s each, apart from the front end?"),
+    ),
+    Question(
+        "gpudirect_rdma",
+        _("Is GPUDirect RDMA on?"),
+        _("Is GPUDirect RDMA enabled, and what must we install or request for it?"),
+    ),
+    Question(
+        "sharp",
+        _("Does the switch reduce (SHARP)?"),
+        _("Is SHARP (in-network reduction) enabled for tenants?"),
+    ),
+    Question(
+        "oversubscription",
+        _("Is the fabric oversubscribed?"),
+        _("What is the oversubscription between leaf and spine, and is it rail-optimised?"),
+    ),
+    Question(
+        "multi_node",
+        _("Can several be had together?"),
+        _("Can we rent several of these on one fabric ourselves, or by reservation?"),
+    ),
+    Question(
+        "same_fabric",
+        _("What puts them on the same fabric?"),
+        _("What do we set so that all instances land on the same fabric?"),
+    ),
+    Question(
+        "max_gpus_on_one_fabric",
+        _("How large can one cluster be?"),
+        _("How many of these GPUs can one fabric join, and how many are free now?"),
+    ),
+)
 
 
 def detail(provider: str, name: str) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from catalog import estimates, presets, wording
+from catalog import estimates, phrases, presets, wording
 from catalog.charts import shares, whisker
 from catalog.freshness import LIMITS
 from catalog.models import Provider
@@ -109,6 +109,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "narrow": list(narrower(path, now)),
         "per": per(result["results"]),
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
+        "saved_as": presets.link("", {"workload": slug, "gpus": str(own["gpus"]), **_saved(now)}),
         "problems": problems,
         "rows": rows,
         "all_rows": len(result["results"]),
@@ -139,6 +140,11 @@ def waiting(request: HttpRequest, title: str, far: estimates.Unfinished) -> Http
     return response
 
 
+def _saved(now: Mapping[str, str]) -> dict[str, str]:
+    """What a comparison keeps of a ranking, besides workload and count: objective and filters."""
+    return {name: text for name, text in now.items() if name == "objective" or name not in OWN}
+
+
 def narrower(path: str, now: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Filters that most rankings want, as one click each."""
     for title, wanted in (presets.PRESETS[2], (_("On demand only"), {"price_model": "on_demand"})):
@@ -160,7 +166,11 @@ def described(workload: Mapping[str, Any]) -> dict[str, Any]:
         else "",
         str(job.get("precision", "")).upper(),
     ]
-    return {**workload, "parameters": ", ".join(filter(None, said))}
+    return {
+        **workload,
+        "title": phrases.said(workload["title"]),
+        "parameters": ", ".join(filter(None, said)),
+    }
 
 
 # --- The form ---------------------------------------------------------------------------------
@@ -168,6 +178,7 @@ def described(workload: Mapping[str, Any]) -> dict[str, Any]:
 
 def heading(title: str, gpus: int | None) -> str:
     """What is ranked: on a count of GPUs, or on the fewest that do."""
+    title = phrases.said(title)
     if gpus is None:
         return gettext("%(title)s: the fewest GPUs that do") % {"title": title}
     return gettext("%(title)s on %(n)s GPUs") % {"title": title, "n": gpus}

@@ -11,6 +11,7 @@ from typing import TypeVar
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
+from catalog import phrases
 from catalog.records import Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Speak = TypeVar("Speak", bound=Callable[..., str])
@@ -271,7 +272,7 @@ def source(text: str | None) -> tuple[str, str]:
         return gettext("measured by a user"), f"/measurements/{said.removeprefix('measurement:')}/"
     if said.startswith("rule: ") and (ground := RESTS_ON.search(said)):
         name, href = source(ground[1])
-        return f"{said[: ground.start()].rstrip()}; {name}", href
+        return f"{phrases.said(said[: ground.start()].rstrip())}; {name}", href
     if paper := PAPER.match(said):
         return said, f"https://arxiv.org/abs/{paper[1]}"
     if said.startswith("github:"):
@@ -286,4 +287,4 @@ def source(text: str | None) -> tuple[str, str]:
         tail = path.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
         name = host.removeprefix("www.")
         return (f"{name}: {tail}" if tail else name)[:60], said
-    return said, ""
+    return phrases.said(said), ""

@@ -12,7 +12,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from catalog import charts, wording
+from catalog import charts, phrases, wording
 from catalog.freshness import FACTS
 from catalog.presets import Facet, Option
 from catalog.wording import gettext
@@ -177,7 +177,7 @@ def marked(text: str, said: Mapping[str, Any], *, after: bool = False) -> str:
     kind = said.get("basis")
     if kind is None or kind == "documented":
         return text
-    title = escape(str(said.get("source", "")))
+    title = escape(phrases.said(str(said.get("source", ""))))
     sign = mark(kind, wording.basis(kind))
     if after:
         return f'<span class="w" title="{title}">{text}{sign}</span>'
@@ -279,6 +279,12 @@ def interval(span: timedelta) -> str:
 def meter(share: float) -> SafeString:
     """A share of one as a bar; its number stands beside it."""
     return charts.meter(share)
+
+
+@register.filter
+def said(text: str | None) -> str:
+    """A sentence of a layer that knows no language, in the reader's."""
+    return phrases.said(text or "")
 
 
 @register.filter
