@@ -196,25 +196,29 @@ _breaker, _here = _Breaker(), _Here()
 # --- Who --------------------------------------------------------------------------------------
 
 
-def address_of(request: HttpRequest) -> str:
-    """Where a request comes from, as limits know it: an IPv4 address, or an IPv6 network of /64.
+def source_of(request: HttpRequest) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Where a request comes from; None where nobody says.
 
     It is the other end of the connection. What `X-Forwarded-For` says counts only behind a proxy
     that is trusted (TRUST_PROXY), and of it only the last word, which that proxy wrote itself: all
-    before it is the caller's own claim. Whoever has one IPv6 address has 2**64.
+    before it is the caller's own claim.
     """
     text = request.META.get("REMOTE_ADDR", "")
     if settings.TRUST_PROXY:
         text = request.headers.get("X-Forwarded-For", text).rpartition(",")[2].strip()
     try:
-        address = ipaddress.ip_address(text)
+        source = ipaddress.ip_address(text)
     except ValueError:
-        return "unknown"
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped:
-        return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((address, 64), strict=False))
+        return None
+    return getattr(source, "ipv4_mapped", None) or source
+
+
+def address_of(request: HttpRequest) -> str:
+    """The same as limits know it: of IPv6 the network, since whoever has one address has 2**64."""
+    source = source_of(request)
+    if isinstance(source, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((source, 64), strict=False))
+    return str(source or "unknown")
 
 
 # --- The API's own limits ---------------------------------------------------------------------

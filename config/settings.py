@@ -97,6 +97,7 @@ INSTALLED_APPS = [
     "catalog",
 ]
 MIDDLEWARE = [
+    "config.metrics.counted",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.security_headers",
@@ -220,7 +221,7 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes speak plain HTTP
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # probes speak plain HTTP
 CSRF_FAILURE_VIEW = "config.errors.forbidden"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
@@ -230,6 +231,7 @@ TRUST_PROXY = os.environ.get("TRUST_PROXY") == "1"  # it says where a request co
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
 API_PER_MINUTE_ANONYMOUS = int(os.environ.get("API_PER_MINUTE_ANONYMOUS", "60"))  # by address
 API_PER_MINUTE_TOKEN = int(os.environ.get("API_PER_MINUTE_TOKEN", "600"))
+METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")  # that opens /metrics from another machine
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 LOGGING = {

@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from config import llms
 from config.health import healthz, readyz
+from config.metrics import metrics
 
 handler400 = "config.errors.bad_request"
 handler404 = "config.errors.not_found"
@@ -12,6 +13,7 @@ handler500 = "config.errors.failed"
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("llms.txt", llms.llms, name="llms"),
     path("client.md", llms.client, name="client"),
     path("admin/", admin.site.urls),

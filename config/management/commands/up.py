@@ -8,6 +8,7 @@ the home and set the environment before this module is read.
 
 import http.client
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -115,7 +116,8 @@ class Service:
 
     def _start_web(self, port: int) -> None:
         say("starting the web server…")
-        web = self._child("web", granian(port), WEB)
+        counts = emptied(self.home / "metrics")
+        web = self._child("web", granian(port), WEB | {"PROMETHEUS_MULTIPROC_DIR": str(counts)})
         deadline = time.monotonic() + FIRST_PAGE
         while not (status := page_status(port)):
             if not web.alive or time.monotonic() > deadline:
@@ -205,6 +207,13 @@ def granian(port: int) -> list[str]:
     where = ["--interface", "wsgi", "--host", HOST, "--port", str(port), "--workers", "2"]
     limits = ["--blocking-threads", "4", "--backpressure", "32", "--workers-kill-timeout", "3"]
     return ["-m", "granian", *where, *limits, "--log-level", "warning", "config.wsgi:application"]
+
+
+def emptied(folder: Path) -> Path:
+    """The folder, with nothing in it: counts of processes that are gone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 def page_status(port: int) -> int:
