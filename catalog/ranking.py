@@ -109,6 +109,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "narrow": list(narrower(path, now)),
         "per": per(result["results"]),
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
+        "saved_as": presets.link("", {"workload": slug, "gpus": str(own["gpus"]), **_saved(now)}),
         "problems": problems,
         "rows": rows,
         "all_rows": len(result["results"]),
@@ -137,6 +138,11 @@ def waiting(request: HttpRequest, title: str, far: estimates.Unfinished) -> Http
     response["Refresh"] = "0"
     response["Cache-Control"] = "no-store"
     return response
+
+
+def _saved(now: Mapping[str, str]) -> dict[str, str]:
+    """What a comparison keeps of a ranking, besides workload and count: objective and filters."""
+    return {name: text for name, text in now.items() if name == "objective" or name not in OWN}
 
 
 def narrower(path: str, now: Mapping[str, str]) -> Iterator[dict[str, str]]:

@@ -4,7 +4,7 @@ Every list is narrowed, sorted, paged and written the same way; a door says only
 and which parameters narrow them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -65,6 +65,7 @@ class SmallList(APIView):
     narrows: ClassVar[Mapping[str, Narrow]] = {}
     example: ClassVar[Mapping[str, str]] = {}  # a question worth asking
     sorts: ClassVar[Mapping[str, str]] = {}  # what it can be sorted by → where that stands
+    usual: ClassVar[Sequence[tuple[str, bool]]] = ()  # the order where none is asked for
     in_money: ClassVar[bool] = False  # whether its rows can be told in another currency
 
     def get(self, request: Request) -> HttpResponseBase:
@@ -78,7 +79,7 @@ class SmallList(APIView):
         shown = reading.many("fields", one_of(keys)) or keys
         currency = reading.one("currency", in_currency()) if self.in_money else None
         form = reading.one("format", one_of(Format)) or Format.JSON
-        sort = [(self.sorts[name], down) for name, down in reading.sort(self.sorts)]
+        sort = [(self.sorts[name], down) for name, down in reading.sort(self.sorts) or self.usual]
         whole = reading.asks_for_all()
         size = None if whole else reading.page_size()
         cursor = reading.one("cursor", words_of_a_cursor) or ""

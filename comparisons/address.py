@@ -13,9 +13,10 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 
 from catalog import presets
+from catalog.currency import DOLLAR
 from catalog.presets import BREAK
 from catalog.query import BadQuery, moment
-from comparisons.asked import DOLLAR, EMPTY, FILTER_KEYS, SHOWN, Question, question
+from comparisons.asked import EMPTY, FILTER_KEYS, SHOWN, Question, question
 from comparisons.picks import Pick
 
 GPUS = 256  # where a workload is named and no count

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.currency import DOLLAR
 from catalog.filters import FILTERS, OfferQuery, parse
 from catalog.query import BadQuery
 from catalog.questions import OBJECTIVES, Asked, as_query, asked
@@ -18,7 +19,6 @@ ASKED = ("workloads", "filter", "picks", "objective", "currency", "baseline")
 ONE_WORKLOAD = ("workload", "gpus", "nodes")  # in place of `workloads`, as estimates/ has them
 KEYS = ("name", "notes", *ASKED, *ONE_WORKLOAD)
 FILTER_KEYS = (*FILTERS, "include_unknown", "include_stale", "rows")
-DOLLAR = "USD"
 LONGEST_NAME, LONGEST_NOTES, MOST_WORKLOADS, MOST_PICKS = 200, 10_000, 5, 100
 SHOWN = 6  # columns of a table
 EMPTY: Mapping[str, Any] = {

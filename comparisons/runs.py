@@ -53,10 +53,15 @@ def current(comparison: Comparison) -> Run | None:
     return comparison.runs.filter(as_of=None).first()
 
 
+def before(run: Run) -> Run | None:
+    """The one that was made before a run, at the prices of its own time."""
+    return run.comparison.runs.filter(as_of=None, made_at__lt=run.made_at).first()
+
+
 def since(run: Run) -> list[Change]:
     """What changed in a run since the one before it; nothing where it is the first."""
-    before = run.comparison.runs.filter(as_of=None, made_at__lt=run.made_at).first()
-    return changes(before.results, run.results) if before else []
+    last = before(run)
+    return changes(last.results, run.results) if last else []
 
 
 def _locked(comparison: Comparison) -> None:

@@ -1,7 +1,7 @@
 """An answer, whole: every offer that was compared with its price, its facts and their evidence, and
 what the cost model said of each. Plain JSON, so that it can be kept, shown, diffed and printed.
 
-    {"asked", "as_of", "catalog_version", "catalog_changed_at", "model_version",
+    {"asked", "as_of", "currency", "catalog_version", "catalog_changed_at", "model_version",
      "offers": [{"key", "status", "offer"}],
      "types": {"provider/type": {"facts", "prices"}},
      "workloads": [{"workload", "gpus", "nodes", "objective", "validation", "doubt",
@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from catalog import estimates, offers
+from catalog.currency import Currency
 from catalog.facts import ATTRIBUTES
 from catalog.filters import OfferQuery, Rows
 from catalog.ledger import plain
@@ -82,7 +83,8 @@ def _plain(value: object) -> object:
 
 
 def _taken(question: Question, as_of: datetime | None) -> Snapshot:
-    query = replace(question.query, as_of=as_of)
+    query = replace(question.query, as_of=as_of, currency=None)
+    currency = question.query.currency and Currency.named(question.query.currency.code, as_of)
     if question.picks:
         entries, types = _picked(question.picks, query)
         numbers = [each["offer"]["offer_id"] for each in entries if each["status"] == OFFERED]
@@ -93,6 +95,7 @@ def _taken(question: Question, as_of: datetime | None) -> Snapshot:
     return {
         "asked": question.said,
         "as_of": as_of,
+        "currency": currency and currency.as_json(),
         "model_version": estimates.accuracy()["version"],
         "offers": entries,
         "types": types,

@@ -1,0 +1,70 @@
+"""A run as lines of a file, and what changed as lines of another."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from catalog.records import OFFER_KEYS
+from comparisons.changes import Change
+from comparisons.measures import unknowns
+
+Row = Mapping[str, Any]
+OFFER = tuple(name for name in OFFER_KEYS if name not in {"disputed", "warnings", "usd_rate"})
+OF_RUN = (
+    "workload", "gpus", "rank", "key", "status", "left_out_because", "nodes", "usd_per_mtoken",
+    "usd_per_mtoken_low", "usd_per_mtoken_high", "usd_per_step", "tokens_per_s_per_gpu",
+    "step_time_s", "exposed_share", "scaling_efficiency", "usd_lost_to_waiting_per_hour",
+    "limited_by", *OFFER, "usd_rate", "unknown", "disputed",
+)  # fmt: skip
+OF_CHANGES = (
+    "seen", "kind", "provider", "instance_type", "region", "tier", "price_model", "what",
+    "was", "now", "delta_percent", "was_source", "now_source", "effect",
+)  # fmt: skip
+
+
+def of_run(results: Row) -> Iterator[dict[str, Any]]:
+    """One line an offer for each workload; an offer alone where there is none."""
+    entries = {each["key"]: each for each in results["offers"]}
+    for answer in results["workloads"] or [None]:
+        ranked = {each["key"]: each for each in (answer or {}).get("results", ())}
+        reasons = {each["key"]: each["reason"] for each in (answer or {}).get("left_out", ())}
+        for key in [*ranked, *(key for key in entries if key not in ranked)]:
+            said = (
+                {"workload": answer["workload"]["title"], "gpus": answer["gpus"]} if answer else {}
+            )
+            said |= _estimate(ranked.get(key)) | {"left_out_because": reasons.get(key)}
+            yield dict.fromkeys(OF_RUN) | said | _offer(entries[key])
+
+
+def _estimate(result: Row | None) -> dict[str, Any]:
+    if result is None:
+        return {}
+    estimate, interval = result["estimate"], result["interval"]
+    ends = interval if interval["of"] == "usd_per_mtoken" else {"low": None, "high": None}
+    of_estimate = ("tokens_per_s_per_gpu", "step_time_s", "exposed_share", "scaling_efficiency",
+                   "limited_by")  # fmt: skip
+    own = ("rank", "nodes", "usd_per_mtoken", "usd_per_step", "usd_lost_to_waiting_per_hour")
+    return (
+        {name: estimate[name] for name in of_estimate}
+        | {name: result[name] for name in own}
+        | {"gpus": estimate["gpus"]}
+        | {"usd_per_mtoken_low": ends["low"], "usd_per_mtoken_high": ends["high"]}
+    )
+
+
+def _offer(entry: Row) -> dict[str, Any]:
+    offer = entry["offer"]
+    return {name: offer[name] for name in (*OFFER, "usd_rate", "disputed")} | {
+        "key": entry["key"],
+        "status": entry["status"],
+        "unknown": unknowns(offer),
+    }
+
+
+def of_changes(found: Iterable[Change]) -> Iterator[dict[str, Any]]:
+    """One line a change, in words: what is not offered is said so, and has no delta."""
+    for change in found:
+        said = change.as_json()
+        sources = {name: (said[name] or {}).get("source") for name in ("was_source", "now_source")}
+        words = {"was": change.was_text, "now": change.now_text}
+        line = {**(said["offer"] or {}), **said, **words, **sources}
+        yield {name: line.get(name) for name in OF_CHANGES}

@@ -1,0 +1,336 @@
+"""The pages of what one keeps: the list, a new one, one of them, and what is done with it.
+
+Another's comparison is a 404, whatever is asked of it. What a page does is a form that posts, so it
+works without JavaScript, and it leads back to the page.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, time
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from catalog.estimates import TooMuch
+from catalog.models import Provider
+from catalog.presets import chips
+from catalog.query import BadQuery
+from comparisons import address, asked, keeping, rfq, runs
+from comparisons.changes import Change, Kind, changes, summary
+from comparisons.compare_page import shown
+from comparisons.models import Comparison, Run
+from comparisons.table import Table
+
+SHOWN_CHANGES, SHOWN_RUNS, PER_PAGE = 60, 20, 50
+TOP = 6  # a rank that moved further down is told in the file alone
+form_or_post = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def own(request: HttpRequest, pk: UUID) -> Comparison:
+    """One of who asks.
+
+    Raises
+    ------
+    Http404
+        Where there is none, or it is another's.
+    """
+    found = Comparison.objects.filter(owner=request.user.pk, pk=pk).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+# --- The list, and a new one ------------------------------------------------------------------
+
+
+@never_cache
+@require_safe
+def comparisons(request: HttpRequest) -> HttpResponse:
+    """What one keeps, the last edited first; for others, how to make one."""
+    mine = Comparison.objects.filter(owner=request.user.pk).order_by("-updated_at", "-pk")
+    page = Paginator(mine, PER_PAGE).get_page(request.GET.get("page"))
+    context = {"room": "comparisons", "rows": [row_of(each) for each in page], "page": page}
+    return render(request, "comparisons/list.html", context)
+
+
+def row_of(comparison: Comparison) -> dict[str, Any]:
+    """One line of the list."""
+    last = runs.current(comparison)
+    results = last.results if last else {"workloads": [], "offers": []}
+    found = runs.since(last) if last else []
+    return {
+        "comparison": comparison,
+        "workloads": [answer["workload"]["title"] for answer in results["workloads"]],
+        "clusters": len(results["offers"]),
+        "last": last,
+        "changes": summary(found),
+    }
+
+
+@never_cache
+@login_required
+@form_or_post
+def new(request: HttpRequest) -> HttpResponse:
+    """Keep what an address compares: a name and notes are all that is asked."""
+    found = address.readable(request.GET, request.path, may_filter=True)
+    wrong: Mapping[str, list[str]] = {}
+    if request.method == "POST" and found.question:
+        body = {**address.said(found.state), **_written(request)}
+        try:
+            columns, _question = asked.read(body)
+            comparison = keeping.save(_pk(request), columns, and_run=True)
+            return redirect("comparison", comparison.pk)
+        except BadQuery as bad:
+            wrong = bad.fields
+        except TooMuch as cap:
+            wrong = {"name": [str(cap)]}
+    titles = dict(Provider.objects.values_list("slug", "title"))
+    query = found.question.query if found.question else None
+    context = {
+        "room": "comparisons",
+        "problems": found.problems,
+        "question": found.question,
+        "workload": found.state.get("workload"),
+        "gpus": found.state.get("gpus"),
+        "chips": list(chips(request.path, found.state, query, titles)) if query else [],
+        "given": _written(request) if request.method == "POST" else {"name": named(found)},
+        "wrong": wrong,
+        "longest_name": asked.LONGEST_NAME,
+        "longest_notes": asked.LONGEST_NOTES,
+    }
+    status = 400 if wrong or found.problems else 200
+    return render(request, "comparisons/new.html", context, status=status)
+
+
+def _pk(request: HttpRequest) -> int:
+    """Whose request it is; a page behind `login_required` has someone."""
+    return int(request.user.pk or 0)
+
+
+def _written(request: HttpRequest) -> dict[str, str]:
+    return {name: request.POST[name] for name in ("name", "notes") if name in request.POST}
+
+
+def named(found: address.Address) -> str:
+    """A name to begin with."""
+    question = found.question
+    if question is None:
+        return ""
+    jobs = [each.job.name for each in question.asked]
+    on = f"{jobs[0]}, {question.asked[0].gpus} GPUs" if jobs else ""
+    types = ", ".join(pick.instance_type for pick in question.picks[:2])
+    return (on or types)[: asked.LONGEST_NAME]
+
+
+# --- One of them ------------------------------------------------------------------------------
+
+
+@never_cache
+@login_required
+@require_safe
+def comparison(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The last answer, or the one that `run` names; what changed since the one before."""
+    found = own(request, pk)
+    context = detail(request, found) | {
+        "mine": True,
+        "shares": found.shares.filter(revoked_at=None),
+        "made": request.session.pop(f"share {pk}", None),
+        "longest_name": asked.LONGEST_NAME,
+        "longest_notes": asked.LONGEST_NOTES,
+    }
+    return render(request, "comparisons/comparison.html", context)
+
+
+def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
+    """What the owner's page and a shared one have in common."""
+    run = _named_run(found, request.GET.get("run")) or runs.current(found) or found.last_run
+    context: dict[str, Any] = {
+        "room": "comparisons",
+        "comparison": found,
+        "run": run,
+        "runs": found.runs.defer("results")[:SHOWN_RUNS],
+        "asked_from": request.build_absolute_uri(request.path),
+        "only_differences": request.GET.get("diff") == "1",
+    }
+    if run is None:
+        return context
+    baseline = request.GET.get("baseline", "")
+    context |= shown(run.results, baseline, differences=context["only_differences"])
+    was = _named_run(found, request.GET.get("from")) or runs.before(run)
+    told = changes(was.results, run.results) if was else []
+    return context | {
+        "was": was,
+        "changes": worth_telling(told),
+        "all_changes": len(told),
+        "summary": summary(told),
+        "columns": _heads(request, context["table"]),
+        "links": {
+            "all": _here(request, diff=None),
+            "differences": _here(request, diff="1"),
+        },
+        "workloads": [answer["workload"]["title"] for answer in run.results["workloads"]],
+        "clusters": len(run.results["offers"]),
+    }
+
+
+def _named_run(found: Comparison, text: str | None) -> Run | None:
+    """A run by its id; a 404 where the comparison has none such."""
+    if not text:
+        return None
+    try:
+        run = found.runs.filter(pk=UUID(text)).first()
+    except ValueError:
+        run = None
+    if run is None:
+        raise Http404
+    return run
+
+
+def worth_telling(found: list[Change]) -> list[Change]:
+    """Causes, and ranks near the top that no cause in the list explains already."""
+    caused = {change.key for change in found if change.kind is not Kind.RANK}
+    told = [
+        change
+        for change in found
+        if change.kind is not Kind.RANK
+        or (change.key not in caused and min(change.was or TOP, change.now or TOP) <= TOP)
+    ]
+    return told[:SHOWN_CHANGES]
+
+
+def _heads(request: HttpRequest, table: Table) -> list[dict[str, Any]]:
+    return [
+        {"column": column, "baseline": _here(request, baseline=column.key) if place else ""}
+        for place, column in enumerate(table.columns)
+    ]
+
+
+def _here(request: HttpRequest, **changed: str | None) -> str:
+    """This page, with part of its state changed."""
+    query = request.GET.copy()
+    for name, text in changed.items():
+        if text is None:
+            query.pop(name, None)
+        else:
+            query[name] = text
+    said = query.urlencode()
+    return f"{request.path}?{said}" if said else request.path
+
+
+# --- What is done with it ---------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def run(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask again, now or at the prices of a day."""
+    found = own(request, pk)
+    text = request.POST.get("as_of", "").strip()
+    try:
+        made = runs.make(found, _end_of(text))
+    except (BadQuery, TooMuch, ValueError) as problem:
+        messages.error(request, str(problem))
+        return redirect("comparison", found.pk)
+    query = f"?run={made.pk}" if made.as_of else ""
+    return redirect(f"{request.path.removesuffix('run/')}{query}")
+
+
+def _end_of(text: str) -> datetime | None:
+    """The end of a day that is not after today; None where none is given.
+
+    Raises
+    ------
+    ValueError
+        Saying what it must be.
+    """
+    if not text:
+        return None
+    day, now = parse_date(text), datetime.now(UTC)
+    if day is None or day > now.date():
+        raise ValueError(gettext("The date must be a day like 2026-11-29, not after today."))
+    return min(datetime.combine(day, time.max, tzinfo=UTC), now)
+
+
+@login_required
+@require_POST
+def edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Another name, other notes."""
+    found = own(request, pk)
+    try:
+        columns, _question = asked.read(_written(request), found)
+        keeping.edit(found, columns)
+    except BadQuery as bad:
+        messages.error(request, str(bad))
+    return redirect("comparison", found.pk)
+
+
+@login_required
+@require_POST
+def duplicate(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A copy, and its page."""
+    found = own(request, pk)
+    try:
+        return redirect("comparison", keeping.duplicate(found).pk)
+    except (BadQuery, TooMuch) as problem:
+        messages.error(request, str(problem))
+        return redirect("comparison", found.pk)
+
+
+@login_required
+@require_POST
+def share(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A link for others; the page shows it this once."""
+    found = own(request, pk)
+    try:
+        _share, token = keeping.share(found)
+        request.session[f"share {pk}"] = request.build_absolute_uri(keeping.shared_at(token))
+    except TooMuch as cap:
+        messages.error(request, str(cap))
+    return redirect("comparison", found.pk)
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, pk: UUID, share: UUID) -> HttpResponse:
+    """The end of a link."""
+    found = own(request, pk)
+    if not keeping.revoke(found, share):
+        raise Http404
+    return redirect("comparison", found.pk)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The end of it, its runs and its links; asked for with its box ticked."""
+    found = own(request, pk)
+    if request.POST.get("sure") != "yes":
+        messages.error(request, gettext("Tick the box to delete it: nothing brings it back."))
+        return redirect("comparison", found.pk)
+    found.delete()
+    return redirect("comparisons")
+
+
+@never_cache
+@login_required
+@require_safe
+def questions(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What to ask each provider, as text to copy."""
+    found = own(request, pk)
+    last = found.runs.first()
+    if last is None:
+        raise Http404
+    context = {
+        "room": "comparisons",
+        "comparison": found,
+        "text": rfq.text(last.results, found.name),
+    }
+    return render(request, "comparisons/questions.html", context)

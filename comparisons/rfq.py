@@ -1,0 +1,98 @@
+"""The questions to each provider, made from what is unknown and matters to the comparison.
+
+What matters: a fact that the cost model rests on, or that decides whether so many can be had
+together; of a job on one instance, nothing about the network between several. Then what sources
+disagree on, and a price that is not published or old.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
+from catalog import wording
+from catalog.evidence import arises
+from catalog.instances import CHECKLIST
+from catalog.templatetags.quantities import day_of, number
+from comparisons.changes import claimed, fact_text
+from comparisons.measures import Column
+from comparisons.snapshot import Snapshot
+from comparisons.table import chosen
+
+Row = Mapping[str, Any]
+WITHIN = {"scale_up", "scale_up_gbytes_per_s", "scale_up_domain_gpus"}  # one instance
+
+
+def questions(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
+    """For each provider, what to ask it: those of the columns that a table shows."""
+    by_provider: dict[str, list[str]] = defaultdict(list)
+    told = set()
+    for column in chosen(snapshot):
+        name = column.offer["instance_type"]
+        for asked in _of(column, snapshot):
+            line = f"{name}: {asked}"
+            if line not in told:
+                told.add(line)
+                by_provider[column.offer["provider_title"]].append(line)
+    return list(by_provider.items())
+
+
+def text(snapshot: Snapshot, name: str) -> str:
+    """The same as a text to send."""
+    parts = [_about(snapshot, name)]
+    for provider, asked in questions(snapshot):
+        lines = [f"{place}. {line}" for place, line in enumerate(asked, start=1)]
+        parts.append("\n".join([provider, "-" * len(provider), *lines]))
+    if len(parts) == 1:
+        parts.append(gettext("Nothing that matters to this comparison is unknown."))
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(snapshot: Snapshot, name: str) -> str:
+    """What the cluster is for, so that the provider can answer for that."""
+    lines = [name]
+    for answer in snapshot["workloads"]:
+        size = (
+            gettext("%(n)s instances") % {"n": number(answer["nodes"])}
+            if answer["nodes"]
+            else gettext("%(n)s GPUs") % {"n": number(answer["gpus"])}
+        )
+        lines.append(f"{answer['workload']['title']}, {size}")
+    return "\n".join([*lines, gettext("Before we order, please confirm:")])
+
+
+def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
+    offer = column.offer
+    several = not snapshot["workloads"] or any(
+        column.results[place]["nodes"] > 1 if place in column.results else True
+        for place in range(len(snapshot["workloads"]))
+    )
+    if offer["gpu"] is None:
+        among = " / ".join(wording.gpu(slug, memory=True) for slug in offer["gpu_candidates"])
+        yield gettext("Which GPU is it, exactly?") + (f" ({among})" if among else "")
+    for question in CHECKLIST:
+        attribute = question.attribute
+        unknown = offer[attribute] is None and arises(attribute, offer)
+        if unknown and (several or attribute in WITHIN):
+            yield gettext(question.ask)
+    for attribute in offer["disputed"]:
+        said = offer["evidence"].get(attribute) or {}
+        if len(claimed(said)) > 1:
+            what = {
+                "fact": wording.title(attribute),
+                "values": fact_text(attribute, said["value"], said),
+            }
+            yield gettext("Sources disagree on “%(fact)s”: %(values)s. Which is it?") % what
+    yield from _of_price(column)
+
+
+def _of_price(column: Column) -> Iterator[str]:
+    offer = column.offer
+    if not column.offered:
+        yield gettext("Do you offer it, and where?")
+    elif offer["usd_per_hour"] is None:
+        yield gettext("What does it cost, for how long, and from when can we have it?")
+    elif offer["stale"] or offer["outdated"]:
+        seen = {"usd": offer["usd_per_gpu_hour"], "day": day_of(offer["collected_at"])}
+        yield gettext("Is $%(usd)s per GPU-hour, seen on %(day)s, still your price?") % seen

@@ -1,0 +1,253 @@
+"""What the OpenAPI schema says of the doors of comparisons."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
+
+from catalog.questions import OBJECTIVES
+from catalog.schema import ERROR, FAILED, Json, parameter
+from comparisons.asked import (
+    FILTER_KEYS,
+    LONGEST_NAME,
+    LONGEST_NOTES,
+    MOST_PICKS,
+    MOST_WORKLOADS,
+)
+from comparisons.picks import FORM, LONGEST
+
+_WORDS: Json = {"type": "string"}
+_MOMENT: Json = {"type": "string", "format": "date-time"}
+_ID: Json = {"type": "string", "format": "uuid"}
+_COUNT: Json = {"type": "integer", "minimum": 1}
+_ANY: Json = {"type": "object"}
+
+
+def _or_null(kind: Json) -> Json:
+    return kind | {"type": [kind["type"], "null"]}
+
+
+WORKLOAD: Json = {
+    "type": "object",
+    "required": ["workload"],
+    "additionalProperties": False,
+    "properties": {
+        "workload": {"oneOf": [_WORDS, _ANY]},
+        "gpus": _COUNT,
+        "nodes": _COUNT,
+    },
+}
+PICK: Json = {"type": "string", "maxLength": LONGEST, "description": f"An offer: {FORM}"}
+BODY: Json = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+        "notes": {"type": "string", "maxLength": LONGEST_NOTES},
+        "workloads": {"type": "array", "maxItems": MOST_WORKLOADS, "items": WORKLOAD},
+        "filter": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {key: {} for key in FILTER_KEYS},
+        },
+        "picks": {"type": "array", "maxItems": MOST_PICKS, "items": PICK},
+        "objective": {"type": "string", "enum": list(OBJECTIVES)},
+        "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
+        "baseline": {"type": "string", "maxLength": LONGEST},
+        "workload": {"oneOf": [_WORDS, _ANY], "description": "One, in place of workloads"},
+        "gpus": _COUNT,
+        "nodes": _COUNT,
+    },
+}
+NEW_BODY: Json = BODY | {"required": ["name"]}
+ABOUT_RUN: Json = {
+    "type": "object",
+    "required": [
+        "id",
+        "made_at",
+        "as_of",
+        "catalog_version",
+        "catalog_changed_at",
+        "model_version",
+    ],
+    "properties": {
+        "id": _ID,
+        "made_at": _MOMENT,
+        "as_of": _or_null(_MOMENT),
+        "catalog_version": {"type": "integer"},
+        "catalog_changed_at": _or_null(_MOMENT),
+        "model_version": _WORDS,
+    },
+}
+RUN: Json = ABOUT_RUN | {"properties": ABOUT_RUN["properties"] | {"results": _ANY}}
+KEPT: Json = {
+    "type": "object",
+    "properties": {
+        "id": _ID,
+        **{k: v for k, v in BODY["properties"].items() if k not in {"workload", "gpus", "nodes"}},
+        "created_at": _MOMENT,
+        "updated_at": _MOMENT,
+        "page": _WORDS,
+        "last_run": {"oneOf": [ABOUT_RUN, {"type": "null"}]},
+    },
+}
+CHANGE: Json = {
+    "type": "object",
+    "required": ["kind", "what", "was", "now", "delta_percent", "was_text", "now_text", "effect"],
+}
+DIFF: Json = {
+    "type": "object",
+    "required": ["from", "to", "summary", "changes"],
+    "properties": {
+        "from": {"oneOf": [ABOUT_RUN, {"type": "null"}]},
+        "to": {"oneOf": [ABOUT_RUN, {"type": "null"}]},
+        "summary": _WORDS,
+        "changes": {"type": "array", "items": CHANGE},
+    },
+}
+SHARE: Json = {
+    "type": "object",
+    "required": ["id", "created_at", "revoked_at"],
+    "properties": {
+        "id": _ID,
+        "created_at": _MOMENT,
+        "revoked_at": _or_null(_MOMENT),
+        "token": _WORDS,
+        "page": _WORDS,
+    },
+}
+
+
+def _list_of(kind: Json) -> Json:
+    results = {"type": "array", "items": kind}
+    return {"type": "object", "required": ["results"], "properties": {"results": results}}
+
+
+def _answers(kind: Json, says: str, status: int = 200) -> dict[Any, Any]:
+    return {(status, "application/json"): OpenApiResponse(kind, says)} | REFUSED
+
+
+REFUSED: dict[Any, Any] = FAILED | {
+    (401, "application/json"): OpenApiResponse(ERROR, "Nobody says who asks"),
+    (403, "application/json"): OpenApiResponse(ERROR, "The token may not write"),
+    (404, "application/json"): OpenApiResponse(ERROR, "You have no such comparison"),
+    (422, "application/json"): OpenApiResponse(ERROR, "Over a cap, which is named"),
+}
+AS_CSV: dict[Any, Any] = {(200, "text/csv"): OpenApiTypes.STR}
+EXAMPLE = OpenApiExample(
+    "Llama 3 70B on 256 GPUs with NVLink and InfiniBand",
+    {
+        "name": "Pre-training cluster, Q1",
+        "workloads": [{"workload": "llama3-70b-pretrain", "gpus": 256}],
+        "filter": {"nvlink": "true", "infiniband": "true", "price_model": "on_demand"},
+        "notes": "Budget round of January",
+    },
+    request_only=True,
+)
+AS_OF = OpenApiExample("At the prices of a day", {"as_of": "2026-11-28"}, request_only=True)
+FORMAT = parameter("format", {"type": "string", "enum": ["json", "csv"]}, "How to write")
+
+
+def _path(name: str, says: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.UUID, "path", description=says)
+
+
+ID = _path("id", "Of the comparison")
+RUN_ID = _path("run", "Of the run, from `runs/`")
+SHARE_ID = _path("share", "Of the link, from `shares/`")
+CREATE: Json = {
+    "operation_id": "create_comparison",
+    "request": {"application/json": NEW_BODY},
+    "responses": _answers(KEPT, "It is kept", 201),
+    "examples": [EXAMPLE],
+}
+READ: Json = {
+    "operation_id": "comparison",
+    "parameters": [ID],
+    "responses": _answers(KEPT, "One of yours"),
+}
+PATCH: Json = {
+    "operation_id": "edit_comparison",
+    "parameters": [ID],
+    "request": {"application/json": BODY},
+    "responses": _answers(KEPT, "As it stands now"),
+    "examples": [OpenApiExample("Rename", {"name": "Q2"}, request_only=True)],
+}
+PUT: Json = PATCH | {
+    "operation_id": "replace_comparison",
+    "request": {"application/json": NEW_BODY},
+    "examples": [EXAMPLE],
+}
+DELETE: Json = {
+    "operation_id": "delete_comparison",
+    "parameters": [ID],
+    "responses": {204: OpenApiResponse(description="It is gone, with its runs and links")}
+    | REFUSED,
+}
+MAKE_RUN: Json = {
+    "operation_id": "run_comparison",
+    "parameters": [ID],
+    "request": {
+        "application/json": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"as_of": _or_null(_WORDS)},
+        }
+    },
+    "responses": _answers(RUN, "The answer, which is kept", 201),
+    "examples": [AS_OF],
+}
+ONE_RUN: Json = {
+    "operation_id": "comparison_run",
+    "parameters": [ID, RUN_ID, FORMAT],
+    "responses": AS_CSV | _answers(RUN, "The answer, whole"),
+}
+EXPORT: Json = {
+    "operation_id": "export_comparison",
+    "parameters": [ID, FORMAT],
+    "responses": AS_CSV | _answers(RUN, "The last run, whole"),
+}
+THE_DIFF: Json = {
+    "operation_id": "comparison_diff",
+    "parameters": [
+        ID,
+        parameter("from", _ID, "A run; the one before `to` if left out"),
+        parameter("to", _ID, "A run; the last if left out"),
+        FORMAT,
+    ],
+    "responses": AS_CSV | _answers(DIFF, "What changed, in words and values"),
+}
+DUPLICATE: Json = {
+    "operation_id": "duplicate_comparison",
+    "parameters": [ID],
+    "request": {
+        "application/json": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"name": BODY["properties"]["name"]},
+        }
+    },
+    "responses": _answers(KEPT, "The copy, without runs or links", 201),
+    "examples": [OpenApiExample("Under another name", {"name": "Q1, cheaper"}, request_only=True)],
+}
+SHARES: Json = {
+    "operation_id": "comparison_shares",
+    "parameters": [ID],
+    "responses": _answers(_list_of(SHARE), "Newest first; a token is shown once, when it is made"),
+}
+MAKE_SHARE: Json = {
+    "operation_id": "share_comparison",
+    "parameters": [ID],
+    "request": None,
+    "responses": _answers(SHARE, "The link; its token is shown this once", 201),
+}
+REVOKE: Json = {
+    "operation_id": "revoke_share",
+    "parameters": [ID, SHARE_ID],
+    "responses": {204: OpenApiResponse(description="The link leads nowhere now")} | REFUSED,
+}
+RFQ: Json = {
+    "operation_id": "comparison_rfq",
+    "parameters": [ID],
+    "responses": {(200, "text/plain"): OpenApiTypes.STR} | REFUSED,
+}

@@ -1,0 +1,317 @@
+"""The doors: one's own alone, strict bodies, every verb; what a run answers, and what changed."""
+
+import csv
+import io
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from accounts.models import Scope, Token
+from comparisons.models import Comparison, Run, Share
+from tests.comparisons.conftest import JOB, PICKS, SMALL
+
+ROOT = "/api/v1/comparisons/"
+BODY = {"name": "Q1", "workload": JOB, "gpus": 64, "picks": PICKS}
+
+
+@pytest.fixture
+def call(market, as_ada):
+    """A request of ada's below comparisons/ to its JSON."""
+
+    def ask(method: str, at: str = "", body: Any = None, status: int = 200, **headers: str) -> Any:
+        sent = {} if body is None else {"data": body if isinstance(body, str) else json.dumps(body)}
+        answer = getattr(as_ada, method)(
+            ROOT + at, content_type="application/json", headers=headers, **sent
+        )
+        assert answer.status_code == status, answer.content
+        if answer.headers.get("Content-Type") == "application/json":
+            return answer.json()
+        return answer.content.decode()
+
+    return ask
+
+
+@pytest.fixture
+def kept(call):
+    """The id of one that is kept and was run."""
+    pk = call("post", body=BODY, status=201)["id"]
+    call("post", f"{pk}/run/", {}, 201)
+    return pk
+
+
+# --- Keeping ----------------------------------------------------------------------------------
+
+
+def test_a_comparison_is_kept_read_edited_and_deleted(call):
+    made = call("post", body=BODY, status=201)
+    assert made["workloads"] == [{"workload": JOB, "gpus": 64}]
+    assert (made["objective"], made["currency"], made["last_run"]) == (
+        "usd_per_mtoken",
+        "USD",
+        None,
+    )
+    pk = made["id"]
+    assert uuid.UUID(pk).version == 4
+    assert call("get", f"{pk}/") == made
+    edited = call("patch", f"{pk}/", {"name": "Q2", "notes": "two\nlines"})
+    assert (edited["name"], edited["notes"], edited["picks"]) == ("Q2", "two\nlines", PICKS)
+    replaced = call("put", f"{pk}/", {"name": "Q3", "picks": PICKS[:2]})
+    assert (replaced["workloads"], replaced["notes"]) == ([], "")
+    call("delete", f"{pk}/", status=204)
+    call("get", f"{pk}/", status=404)
+
+
+def test_several_workloads_and_a_filter_in_place_of_picks(call):
+    body = {
+        "name": "two",
+        "workloads": [{"workload": JOB, "gpus": 64}, {"workload": SMALL, "nodes": 1}],
+        "filter": {"price_model": ["on_demand", "spot"], "nvlink": True},
+        "objective": "time",
+    }
+    pk = call("post", body=body, status=201)["id"]
+    answers = call("post", f"{pk}/run/", {}, 201)["results"]["workloads"]
+    assert [len(each["results"]) + len(each["left_out"]) for each in answers] == [4, 4]
+    times = [each["estimate"]["tokens_per_s"] for each in answers[0]["results"]]
+    assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"owner": 1}, "owner"),
+        ({"id": str(uuid.uuid4())}, "id"),
+        ({"share_token": "x"}, "share_token"),
+        ({"is_staff": True}, "is_staff"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 201}, "name"),
+        ({"name": 7}, "name"),
+        ({"notes": "x" * 10_001}, "notes"),
+        ({"picks": ["acme"]}, "picks.0"),
+        ({"picks": ["acme/ib", "acme/ib"]}, "picks"),
+        ({"picks": "acme/ib"}, "picks"),
+        ({"picks": [f"acme/{n}" for n in range(101)]}, "picks"),
+        ({"baseline": "acme/other"}, "baseline"),
+        ({"objective": "beauty"}, "objective"),
+        ({"currency": "XXX"}, "currency"),
+        ({"currency": 1}, "currency"),
+        ({"filter": {"gpus": 1}}, "filter.gpus"),
+        ({"filter": {"as_of": "2026-01-01"}}, "filter.as_of"),
+        ({"filter": {"usd_per_hour_max": "1e1000000"}}, "filter.usd_per_hour_max"),
+        ({"filter": []}, "filter"),
+        ({"workload": "nonesuch"}, "workloads.0.workload.job"),
+        ({"gpus": 0}, "workloads.0.gpus"),
+        ({"gpus": 64, "nodes": 8}, "workloads.0.gpus"),
+        ({"workloads": [{"workload": JOB, "gpus": 64}]}, "workloads"),
+    ],
+)  # fmt: skip
+def test_a_body_that_is_not_of_its_form_is_told_where(call, change, field):
+    said = call("post", body={**BODY, **change}, status=400)["error"]
+    assert any(name.startswith(field) for name in said["fields"]), said
+    assert not Comparison.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["[]", "null", "{", '{"name": "a\\u0000"}', '{"name": "a", "picks": ["acme/\\ud800"]}',
+     '{"name": "a", "picks": ["acme/\\u0000"]}', '{"name": "a", "name": "b"}', "[" * 100_000,
+     '{"name": "a", "workload": "x", "gpus": 1e999}'],
+)  # fmt: skip
+def test_a_body_of_a_stranger_is_a_400(call, body):
+    call("post", body=body, status=400)
+
+
+def test_nothing_to_compare_is_refused(call):
+    assert "workloads" in call("post", body={"name": "x"}, status=400)["error"]["fields"]
+
+
+def test_the_list_is_paged_the_last_edited_first(call):
+    made = [call("post", body={**BODY, "name": str(n)}, status=201)["id"] for n in range(3)]
+    page = call("get", "?page_size=2&count=true&fields=id,name")
+    assert ([each["name"] for each in page["results"]], page["count"]) == (["2", "1"], 3)
+    rest = call("get", page["next"].removeprefix(ROOT))
+    assert [each["id"] for each in rest["results"]] == [made[0]]
+    assert call("get", "?sort=name")["results"][0]["name"] == "0"
+    call("get", "?owner=1", status=400)
+    rows = list(csv.DictReader(io.StringIO(call("get", "?format=csv"))))
+    assert rows[0]["name"] == "2"
+
+
+def test_a_duplicate_has_the_question_and_no_past(call, kept):
+    copy = call("post", f"{kept}/duplicate/", {"name": "again"}, 201)
+    assert (copy["name"], copy["picks"], copy["last_run"]) == ("again", PICKS, None)
+    assert call("post", f"{kept}/duplicate/", status=201)["name"] == "Q1, copy"
+    call("post", f"{kept}/duplicate/", {"owner": 2}, 400)
+
+
+def test_a_request_that_is_sent_again_is_done_once(call):
+    first = call("post", body=BODY, status=201, **{"Idempotency-Key": "one"})
+    again = call("post", body=BODY, status=201, **{"Idempotency-Key": "one"})
+    assert first == again
+    assert Comparison.objects.count() == 1
+
+
+# --- Runs -------------------------------------------------------------------------------------
+
+
+def test_runs_are_kept_listed_and_read_whole(call, kept):
+    (about,) = call("get", f"{kept}/runs/")["results"]
+    run = call("get", f"{kept}/runs/{about['id']}/")
+    assert run["results"]["offers"][0]["offer"]["usd_per_hour"] == "24"
+    assert run["model_version"] == run["results"]["model_version"]
+    assert call("get", f"{kept}/")["last_run"] == about
+    assert call("get", f"{kept}/export/") == run
+
+
+def test_a_run_as_csv_has_a_line_an_offer(call, kept):
+    (about,) = call("get", f"{kept}/runs/")["results"]
+    text = call("get", f"{kept}/runs/{about['id']}/?format=csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["rank"] for row in rows] == ["1", "2", "3"]
+    by_key = {row["key"]: row for row in rows}
+    assert by_key["acme/ib"]["usd_per_gpu_hour"] == "3"
+    assert "fabric" in by_key["acme/dark"]["unknown"].split(";")
+    assert by_key["acme/dark"]["fabric"] == ""
+    assert call("get", f"{kept}/export/?format=csv") == text
+
+
+def test_formulas_of_a_provider_are_text_in_a_file(call, market):
+    pk = call("post", body={"name": "x", "picks": ["acme/ib"]}, status=201)["id"]
+    call("post", f"{pk}/run/", {}, 201)
+    run = Run.objects.get()
+    assert ",=" not in call("get", f"{pk}/runs/{run.pk}/?format=csv")
+
+
+def test_a_run_as_of_a_date_and_of_the_future(call, kept, market):
+    market(days=2, ib="30")
+    now = call("post", f"{kept}/run/", {}, 201)
+    then = call("post", f"{kept}/run/", {"as_of": "2026-11-24"}, 201)
+    prices = [each["results"]["offers"][0]["offer"]["usd_per_hour"] for each in (now, then)]
+    assert prices == ["30", "24"]
+    for wrong in ("2999-01-01", "soon", 7, ""):
+        assert "as_of" in call("post", f"{kept}/run/", {"as_of": wrong}, 400)["error"]["fields"]
+    call("post", f"{kept}/run/", {"when": "now"}, 400)
+
+
+def test_the_diff_tells_what_changed_in_values_and_words(call, kept, market):
+    market(days=1, dark="15", roce=None)
+    call("post", f"{kept}/run/", {}, 201)
+    diff = call("get", f"{kept}/diff/")
+    assert diff["summary"] == "1 price, 1 gone, 2 ranks"
+    price = next(each for each in diff["changes"] if each["kind"] == "price")
+    assert (price["was"], price["now"], price["delta_percent"]) == ("1", "1.875", 87.5)
+    assert price["now_source"]["source"] == "https://acme.example/prices"
+    gone = next(each for each in diff["changes"] if each["kind"] == "gone")
+    assert (gone["now"], gone["delta_percent"], gone["now_text"]) == (
+        None,
+        None,
+        "no longer listed",
+    )
+    rows = list(csv.DictReader(io.StringIO(call("get", f"{kept}/diff/?format=csv"))))
+    assert {row["kind"] for row in rows} == {"price", "gone", "rank"}
+    assert next(row for row in rows if row["kind"] == "gone")["delta_percent"] == ""
+    same = f"from={diff['to']['id']}&to={diff['to']['id']}"
+    assert call("get", f"{kept}/diff/?{same}")["changes"] == []
+    call("get", f"{kept}/diff/?from={uuid.uuid4()}", status=404)
+    call("get", f"{kept}/diff/?from=first", status=400)
+
+
+def test_the_first_run_has_nothing_to_be_held_against(call, kept):
+    diff = call("get", f"{kept}/diff/")
+    assert (diff["from"], diff["changes"]) == (None, [])
+
+
+def test_the_questions_to_a_provider_are_made_of_what_matters(call, kept):
+    text = call("get", f"{kept}/rfq/")
+    assert text.startswith("Q1\n")
+    assert "Acme" in text
+    assert "dark: Which network joins instances for GPU traffic" in text
+    assert "ib: Which network" not in text
+
+
+def test_of_a_job_on_one_instance_no_network_is_asked_for(call):
+    body = {"name": "one", "workload": SMALL, "gpus": 8, "picks": ["acme/dark"]}
+    pk = call("post", body=body, status=201)["id"]
+    call("get", f"{pk}/rfq/", status=404)  # not answered yet
+    call("post", f"{pk}/run/", {}, 201)
+    assert "Which network" not in call("get", f"{pk}/rfq/")
+
+
+# --- Links ------------------------------------------------------------------------------------
+
+
+def test_a_link_is_made_listed_and_revoked(call, kept):
+    made = call("post", f"{kept}/shares/", status=201)
+    assert len(made["token"]) >= 22  # 128 bits and more
+    (listed,) = call("get", f"{kept}/shares/")["results"]
+    assert "token" not in listed
+    call("delete", f"{kept}/shares/{made['id']}/", status=204)
+    call("delete", f"{kept}/shares/{made['id']}/", status=404)
+    assert call("get", f"{kept}/shares/")["results"][0]["revoked_at"] is not None
+    call("post", f"{kept}/shares/", {"token": "mine"}, 400)
+
+
+# --- Whose ------------------------------------------------------------------------------------
+
+DOORS = [
+    ("get", ""), ("put", ""), ("patch", ""), ("delete", ""), ("post", "duplicate/"),
+    ("post", "run/"), ("get", "runs/"), ("get", "runs/{run}/"), ("get", "export/"),
+    ("get", "diff/"), ("get", "rfq/"), ("get", "shares/"), ("post", "shares/"),
+    ("delete", "shares/{share}/"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def doors(saved):
+    """The address of each door of a comparison of ada's."""
+    from comparisons import runs
+
+    comparison = saved()
+    run, (share, _token) = runs.make(comparison), Share.make(comparison)
+    at = f"{ROOT}{comparison.pk}/"
+    return [(verb, at + door.format(run=run.pk, share=share.pk)) for verb, door in DOORS]
+
+
+def everything() -> list[Any]:
+    return [list(model.objects.order_by("pk").values()) for model in (Comparison, Run, Share)]
+
+
+def test_another_finds_nothing_by_any_verb(doors, client, eve):
+    client.force_login(eve)
+    before = everything()
+    for verb, address in doors:
+        answer = getattr(client, verb)(address, data="{}" if verb != "get" else None,
+                                       content_type="application/json")  # fmt: skip
+        assert answer.status_code == 404, (verb, address)
+        assert answer.json()["error"]["code"] == "not_found"
+    assert client.get(ROOT).json()["results"] == []
+    assert everything() == before
+
+
+def test_nobody_is_asked_who_they_are(doors, client):
+    before = everything()
+    for verb, address in [*doors, ("get", ROOT), ("post", ROOT)]:
+        answer = getattr(client, verb)(address, data="{}" if verb != "get" else None,
+                                       content_type="application/json")  # fmt: skip
+        assert answer.status_code in {401, 403}, (verb, address)
+    assert everything() == before
+
+
+def test_a_token_that_may_read_does_not_write(doors, client, ada):
+    token = Token.objects.issue(ada, "reader", Scope.READ)[1]
+    shown = {"Authorization": f"Bearer {token}"}
+    for verb, address in doors:
+        answer = getattr(client, verb)(address, headers=shown, data="{}" if verb != "get" else None,
+                                       content_type="application/json")  # fmt: skip
+        assert answer.status_code == (200 if verb == "get" else 403), (verb, address)
+
+
+def test_what_is_ones_own_is_for_no_cache(call, as_ada, kept):
+    for address in (ROOT, f"{ROOT}{kept}/", f"{ROOT}{kept}/runs/"):
+        assert "no-store" in as_ada.get(address)["Cache-Control"]
+
+
+def test_ids_that_are_none_are_404(call):
+    for address in ("1/", "x/", f"{uuid.uuid4()}/", f"{uuid.uuid4()}/runs/7/"):
+        call("get", address, status=404)
