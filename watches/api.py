@@ -7,9 +7,7 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.http import Http404, HttpResponse
-from django.utils.translation import get_language
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -19,10 +17,8 @@ from accounts.idempotency import idempotent
 from catalog import replies
 from catalog.query import BadQuery
 from comparisons.models import Comparison
-from watches import answers, asked, looking, outbox, schema, signing
-from watches.models import Channel, Delivery, State, Stop, Watch
-
-SHOWN = 100  # deliveries of a log, the newest
+from watches import answers, orders, outbox, schema
+from watches.models import Channel, Delivery, Watch
 
 
 class _Own(APIView):
@@ -52,7 +48,7 @@ class OfComparison(_Own):
     @extend_schema(**schema.CREATE)
     def post(self, request: Request, comparison: UUID) -> HttpResponse:
         """Watch a comparison. A webhook's secret is in this answer, and in no other."""
-        watch = create(_own(request, comparison), request.data)
+        watch = orders.create(_own(request, comparison), request.data)
         said = answers.watch(watch)
         if watch.channel == Channel.WEBHOOK:
             said |= answers.secret(watch)
@@ -73,7 +69,7 @@ class OneWatch(_Own):
     @extend_schema(**schema.CHANGE)
     def patch(self, request: Request, watch: UUID) -> HttpResponse:
         """Change the threshold, the address or the pace; pause it, or let it go on."""
-        change(_watch(request, watch), request.data)
+        orders.change(_watch(request, watch), request.data)
         return replies.json(answers.watch(_watch(request, watch)))
 
     @extend_schema(**schema.DELETE)
@@ -90,7 +86,7 @@ class Secret(_Own):
     def post(self, request: Request, watch: UUID) -> HttpResponse:
         """A new secret, shown in this answer alone. The old one is valid for 24 hours more."""
         _nothing_said(request)
-        return _with_secret(answers.secret(rotate(_watch(request, watch))))
+        return _with_secret(answers.secret(orders.rotate(_watch(request, watch))))
 
 
 class Test(_Own):
@@ -115,7 +111,7 @@ class Deliveries(_Own):
     @extend_schema(**schema.LOG)
     def get(self, request: Request, watch: UUID) -> HttpResponse:
         """The newest hundred, each with its changes and every try."""
-        found = log_of(_watch(request, watch))
+        found = orders.log_of(_watch(request, watch))
         return replies.json({"results": [answers.delivery(each, whole=True) for each in found]})
 
 
@@ -131,85 +127,14 @@ class SendAgain(_Own):
         standing = found.select_related("event__watch").first()
         if standing is None:
             raise Http404
-        if reason := again(standing):
+        if reason := orders.again(standing):
             return replies.problem(409, "not_now", reason)
         answer = replies.json(answers.delivery(found.select_related("event").get()))
         answer.status_code = HTTPStatus.ACCEPTED
         return answer
 
 
-# --- What the doors and the pages do ----------------------------------------------------------
-
-
-def create(comparison: Comparison, body: object) -> Watch:
-    """A new watch of a comparison.
-
-    Raises
-    ------
-    BadQuery
-        Naming what is wrong.
-    """
-    said = asked.created(body)
-    owner = comparison.owner_id
-    if Watch.objects.filter(owner=owner).count() >= asked.MOST_WATCHES:
-        raise BadQuery(
-            {"watch": [f"is one too many: an account has {asked.MOST_WATCHES} at most."]}
-        )
-    watch = Watch(
-        **said,
-        owner_id=owner,
-        comparison=comparison,
-        lane=asked.lane(said["channel"], said["url"], owner),
-        language=get_language() or "en",
-    )
-    looking.begin(watch)
-    watch.refresh_from_db(fields=["created_at"])
-    return watch
-
-
-@transaction.atomic
-def change(watch: Watch, body: object) -> None:
-    """What a body says of a watch that there is.
-
-    Raises
-    ------
-    BadQuery
-        Naming what is wrong.
-    """
-    said = asked.changed(body, watch)
-    active = said.pop("active", None)
-    if "url" in said:
-        said["lane"] = asked.lane(watch.channel, said["url"], watch.owner_id)
-    if said:
-        Watch.objects.filter(pk=watch.pk).update(**said)
-    if active is not None and active != watch.active:
-        outbox.resume(watch) if active else outbox.stop(watch, Stop.OWNER)
-
-
-@transaction.atomic
-def rotate(watch: Watch) -> Watch:
-    """The same watch with a new secret; the old one holds for a day."""
-    watch = Watch.objects.select_for_update().defer("known").get(pk=watch.pk)
-    watch.old_seed, watch.seed = watch.seed, signing.new_seed()
-    watch.rotated_at = outbox.clock()
-    watch.save(update_fields=["seed", "old_seed", "rotated_at"])
-    return watch
-
-
-def again(delivery: Delivery) -> str | None:
-    """Schedule it anew; or why that cannot be."""
-    if delivery.state == State.SCHEDULED:
-        return "It is waiting to be sent already."
-    if not delivery.event.watch.active:
-        return "The watch is paused: let it go on, and what it kept back is sent."
-    outbox.send_again(delivery)
-    return None
-
-
-def log_of(watch: Watch) -> list[Delivery]:
-    """Its newest deliveries, with every try."""
-    found = Delivery.objects.filter(event__watch=watch).select_related("event")
-    return list(found.prefetch_related("log").order_by("-event__number")[:SHOWN])
+# --- One's own ------------------------------------------------------------------------------
 
 
 def _own(request: Request, comparison: UUID) -> Comparison:

@@ -31,13 +31,13 @@ def created(body: object) -> dict[str, Any]:
     channel = _one_of("channel", given, Channel, wrong)
     pace = _one_of("pace", {"pace": Pace.DAILY, **given}, Pace, wrong)
     if "pace" in given and channel == Channel.WEBHOOK:
-        wrong["pace"] = [_("is of mails alone.")]
+        wrong["pace"] = [_("is for e-mail only.")]
     said = {"what": what, "channel": channel, "pace": pace, "url": ""}
     said["threshold"] = _threshold(given.get("threshold"), what, wrong)
     if channel == Channel.WEBHOOK:
         said["url"] = _url(given.get("url"), wrong)
     elif given.get("url"):
-        wrong["url"] = [_("is of webhooks alone.")]
+        wrong["url"] = [_("is for webhooks only.")]
     _refuse(wrong)
     return said
 
@@ -58,12 +58,12 @@ def changed(body: object, standing: Watch) -> dict[str, Any]:
         if standing.channel == Channel.WEBHOOK:
             said["url"] = _url(given["url"], wrong)
         else:
-            wrong["url"] = [_("is of webhooks alone.")]
+            wrong["url"] = [_("is for webhooks only.")]
     if "pace" in given:
         if standing.channel == Channel.MAIL:
             said["pace"] = _one_of("pace", given, Pace, wrong)
         else:
-            wrong["pace"] = [_("is of mails alone.")]
+            wrong["pace"] = [_("is for e-mail only.")]
     if "active" in given:
         said["active"] = given["active"]
         if not isinstance(given["active"], bool):
@@ -103,7 +103,7 @@ def _threshold(given: object, what: What | None, wrong: Wrong) -> float | None:
     """Percent for a price, whole places for a rank, nothing for the rest."""
     if what not in DEFAULT_THRESHOLD:
         if given is not None and what:
-            wrong["threshold"] = [_("is of price and rank alone.")]
+            wrong["threshold"] = [_("is for price and rank only.")]
         return None
     if given is None:
         return DEFAULT_THRESHOLD[what]

@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from catalog.models import CatalogVersion
 from comparisons.models import Comparison, Run
@@ -66,8 +67,8 @@ class Stop(models.TextChoices):
 class Kind(models.TextChoices):
     """Of an event. A test stands outside the order, and is tried once."""
 
-    CHANGED = "comparison.changed", _("change")
-    TEST = "test", _("test")
+    CHANGED = "comparison.changed", pgettext_lazy("watch", "change")
+    TEST = "test", pgettext_lazy("watch", "test")
 
 
 class WatchQuerySet(models.QuerySet["Watch"]):

@@ -86,7 +86,7 @@ def _check_form(url: httpx.URL) -> None:
     if url.scheme != "https" or not url.host:
         raise Refused(_("It must begin with https://."))
     if url.userinfo:
-        raise Refused(_("A name and a password do not belong into an address."))
+        raise Refused(_("A name or a password has no place in it."))
     if url.fragment:
         raise Refused(_("What follows # is never sent."))
     if port(url) not in PORTS:

@@ -19,7 +19,7 @@ FAILURES: dict[str, Any] = {
     Failure.BROKEN: later("its answer is not HTTP"),
     Failure.STATUS: later("answered %(status)s"),
     Failure.GONE: later("answered 410: it wants no more"),
-    Failure.NO_ADDRESS: later("the account has no e-mail address"),
+    Failure.NO_ADDRESS: later("the account has no confirmed e-mail address"),
     Failure.NO_POST: later("the mail server did not take it"),
     Failure.FAULT: later("a fault of this service"),
     Stop.OWNER: later("the watch is paused"),

@@ -193,12 +193,12 @@ def test_a_target_that_became_private_is_not_called_and_is_tried_again_later(
 def test_both_secrets_sign_for_a_day_after_a_change(
     comparison: Comparison, receiver: Receiver
 ) -> None:
-    from watches import api
+    from watches import orders
 
     served = receiver()
     watch = watch_of(comparison)
     old = signing.secret(watch.seed)
-    new = signing.secret(api.rotate(watch).seed)
+    new = signing.secret(orders.rotate(watch).seed)
     for hours, valid in ((23, {old, new}), (25, {new})):
         Watch.objects.update(rotated_at=Now() - timedelta(hours=hours))
         put(watch)

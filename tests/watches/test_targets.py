@@ -119,13 +119,20 @@ def test_a_name_with_one_public_and_one_private_answer_is_refused(
 
 
 def test_a_resolver_that_does_not_answer_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_a, **_k: time.sleep(5))
+    enough = threading.Event()
+
+    def silent(*_args: object, **_named: object) -> None:
+        enough.wait(5)
+        raise socket.gaierror(socket.EAI_AGAIN, "at last")
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
     monkeypatch.setattr(targets, "PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(sender, "SECONDS", 0.3)
     began = time.monotonic()
     targets.checked("https://slow.example/")
     assert sender.post("https://slow.example/", {}, b"{}").failure == Failure.SLOW
     assert time.monotonic() - began < 2
+    enough.set()
 
 
 # --- With TLS: a real server, whose public address is wired to loopback -----------------------

@@ -1,0 +1,82 @@
+"""What an owner orders: a new watch, a change of it, another secret, a delivery once more."""
+
+from django.db import transaction
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from catalog.query import BadQuery
+from comparisons.models import Comparison
+from watches import asked, looking, outbox, signing
+from watches.models import Delivery, State, Stop, Watch
+
+SHOWN = 100  # deliveries of a log, the newest
+
+
+def create(comparison: Comparison, body: object) -> Watch:
+    """A new watch of a comparison.
+
+    Raises
+    ------
+    BadQuery
+        Naming what is wrong.
+    """
+    wish = asked.created(body)
+    owner = comparison.owner_id
+    if Watch.objects.filter(owner=owner).count() >= asked.MOST_WATCHES:
+        said = _("An account has at most %(most)d watches.") % {"most": asked.MOST_WATCHES}
+        raise BadQuery({"watch": [said]})
+    watch = Watch(
+        **wish,
+        owner_id=owner,
+        comparison=comparison,
+        lane=asked.lane(wish["channel"], wish["url"], owner),
+        language=get_language() or "en",
+    )
+    looking.begin(watch)
+    watch.refresh_from_db(fields=["created_at"])
+    return watch
+
+
+@transaction.atomic
+def change(watch: Watch, body: object) -> None:
+    """What a body says of a watch that there is.
+
+    Raises
+    ------
+    BadQuery
+        Naming what is wrong.
+    """
+    said = asked.changed(body, watch)
+    active = said.pop("active", None)
+    if "url" in said:
+        said["lane"] = asked.lane(watch.channel, said["url"], watch.owner_id)
+    if said:
+        Watch.objects.filter(pk=watch.pk).update(**said)
+    if active is not None and active != watch.active:
+        outbox.resume(watch) if active else outbox.stop(watch, Stop.OWNER)
+
+
+@transaction.atomic
+def rotate(watch: Watch) -> Watch:
+    """The same watch with a new secret; the old one holds for a day."""
+    watch = Watch.objects.select_for_update().defer("known").get(pk=watch.pk)
+    watch.old_seed, watch.seed = watch.seed, signing.new_seed()
+    watch.rotated_at = outbox.clock()
+    watch.save(update_fields=["seed", "old_seed", "rotated_at"])
+    return watch
+
+
+def again(delivery: Delivery) -> str | None:
+    """Schedule it anew; or why that cannot be."""
+    if delivery.state == State.SCHEDULED:
+        return _("It is waiting to be sent already.")
+    if not delivery.event.watch.active:
+        return _("The watch is paused: let it go on, and what it kept back is sent.")
+    outbox.send_again(delivery)
+    return None
+
+
+def log_of(watch: Watch) -> list[Delivery]:
+    """Its newest deliveries, with every try."""
+    found = Delivery.objects.filter(event__watch=watch).select_related("event")
+    return list(found.prefetch_related("log").order_by("-event__number")[:SHOWN])

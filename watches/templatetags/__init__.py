@@ -1,0 +1,1 @@
+"""What other rooms' templates may use of this one."""
