@@ -133,11 +133,11 @@ class Delete(forms.Form):
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """For whoever asks."""
         super().__init__(*args, **kwargs)
-        self.request = request
+        self.request, self.user = request, request.user
 
     def clean_password(self) -> None:
         """It is the right one, and was not guessed at."""
-        name = self.request.user.get_username()
+        name = self.user.get_username()
         given = self.cleaned_data["password"]
         if authenticate(self.request, username=name, password=given) is None:
             guesses = getattr(self.request, "guesses", None)

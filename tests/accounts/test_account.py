@@ -28,7 +28,7 @@ def made(who: Client, **fields: str) -> str:
 
 
 def secret_in(page: str) -> str:
-    found = re.search(r'<code id="secret">(fs_\w+)</code>', page)
+    found = re.search(r'<code class="nm" id="secret">(fs_\w+)</code>', page)
     return found[1] if found else ""
 
 
