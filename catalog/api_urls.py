@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-from catalog import api, api_docs, replies, small_lists
+from catalog import api, api_docs, network_page, replies, small_lists
 
 app_name = "api"
 urlpatterns = [
@@ -22,6 +22,7 @@ urlpatterns = [
     path("quality/", api.Quality.as_view(), name="quality"),
     path("workloads/", api.Workloads.as_view(), name="workloads"),
     path("estimates/", api.Estimates.as_view(), name="estimates"),
+    path("networks/", network_page.Networks.as_view(), name="networks"),
     path("docs/", api_docs.docs, name="docs"),
     path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
     re_path(r"^.*$", replies.no_door),

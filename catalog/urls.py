@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from catalog import accuracy_page, fabric_page, instance_page, pages, ranking
+from catalog import accuracy_page, fabric_page, instance_page, network_page, pages, ranking
 
 urlpatterns = [
     path("api/v1/", include("catalog.api_urls")),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("instances/<str:provider>/<path:name>/", instance_page.instance, name="instance"),
     path("workloads/", ranking.workloads, name="workloads"),
     path("workloads/<slug:slug>/", ranking.ranking, name="ranking"),
+    path("workloads/<slug:slug>/network/", network_page.network, name="network"),
     path("fabrics/", fabric_page.fabrics, name="fabrics"),
     path("providers/", pages.providers, name="providers"),
     path("learn/values/", pages.values, name="values"),

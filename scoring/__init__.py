@@ -33,6 +33,7 @@ Read it in this order; each module uses only those above it.
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
     what_if       other networks, and what the better one is worth
+    network_choice  InfiniBand or Ethernet, at several counts
     sizing        the fewest GPUs that are fast enough
     machines      the machine that a measured row names
     examples      a complete cluster and job
@@ -73,6 +74,7 @@ from scoring.nccl_rows import BadPaste
 from scoring.nccl_tests import NAMES as NCCL_TESTS
 from scoring.nccl_tests import Run, read_run
 from scoring.nccl_words import sentences, verdict
+from scoring.network_choice import choices as networks
 from scoring.said import Said
 from scoring.serving import Served, pareto, serve
 from scoring.sizing import Size, fewest_gpus, replica_gpus
@@ -123,6 +125,7 @@ __all__ = [
     "measured_error",
     "measured_errors",
     "measured_groups",
+    "networks",
     "pareto",
     "rank",
     "read_run",

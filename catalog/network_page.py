@@ -1,0 +1,95 @@
+"""InfiniBand or Ethernet for a workload: the page, and the same for scripts."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from catalog import networks, replies, schema, wording
+from catalog.models import Workload
+from catalog.query import BadQuery
+
+EXAMPLE = "llama3-70b-pretrain"
+PARAMETERS = ("workload", "gpus", "provider", "instance_type")
+
+
+def network_title(name: str) -> str:
+    """A network in words."""
+    return {
+        "infiniband": "InfiniBand",
+        "roce_adaptive": gettext("Ethernet, RoCE with adaptive routing"),
+        "roce": gettext("Ethernet, RoCE with hashed paths"),
+        "ethernet": gettext("Ethernet, TCP without RDMA"),
+    }.get(name, name)
+
+
+@require_safe
+def network(request: HttpRequest, slug: str) -> HttpResponse:
+    """At 1,000 and 10,000 GPUs, or as many as the address asks for."""
+    workload = Workload.objects.filter(slug=slug).first()
+    if workload is None:
+        raise Http404
+    problems: dict[str, list[str]] = {}
+    try:
+        answer = _answer(request.GET, slug)
+    except BadQuery as bad:
+        problems, answer = bad.fields, networks.answer(slug)
+    rows = [{**each, "title": network_title(each["network"])} for each in answer["results"]]
+    context = {
+        "room": "workloads",
+        "workload": workload,
+        "answer": answer,
+        "rows": rows,
+        "axes": [
+            (each["axis"], each["said"], wording.source(each["source"])) for each in answer["axes"]
+        ],
+        "given": {name: request.GET.get(name, "") for name in PARAMETERS},
+        "problems": [(name, " ".join(said)) for name, said in problems.items()],
+    }
+    return render(request, "catalog/network.html", context, status=400 if problems else 200)
+
+
+def _answer(given: QueryDict, slug: str) -> dict[str, Any]:
+    unknown = sorted(set(given) - set(PARAMETERS))
+    if unknown:
+        raise BadQuery({name[:80]: ["is not a parameter."] for name in unknown})
+    text = given.get("gpus") or ",".join(map(str, networks.USUAL))
+    counts = networks.counts_of(text)
+    return networks.answer(slug, counts, given.get("provider", ""), given.get("instance_type", ""))
+
+
+class Networks(APIView):
+    """`GET networks/`: InfiniBand against Ethernet for a preset workload."""
+
+    @extend_schema(
+        **schema.plain_door("networks", "Each network at each count, and the stated axes"),
+        parameters=[
+            OpenApiParameter(
+                "workload",
+                str,
+                required=True,
+                description="A preset's slug",
+                examples=[OpenApiExample(EXAMPLE, EXAMPLE)],
+            ),
+            OpenApiParameter("gpus", str, description="Counts by commas; 1000,10000 if absent"),
+            OpenApiParameter("provider", str, description="With `instance_type`: whose GPUs"),
+            OpenApiParameter("instance_type", str, description="With `provider`"),
+        ],
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Step time on InfiniBand, on RoCE with and without adaptive routing, and on TCP.
+
+        `infiniband_is_worth_share` is how much more a GPU-hour on InfiniBand may cost than on that
+        network before both cost the same for a unit of work; `decided` is false where the model
+        cannot tell the two apart. Lock-in, existing Ethernet and power stand as stated, each with
+        its source.
+        """
+        slug = request.query_params.get("workload", "")
+        if not slug:
+            raise BadQuery({"workload": ["must be given."]})
+        return replies.json(_answer(request.query_params, slug))
