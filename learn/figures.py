@@ -68,7 +68,9 @@ def _figure(told: Mapping[str, Any]) -> Figure:
 
 
 def examples(word: Word) -> Sequence[Mapping[str, Any]]:
-    """A few offers that show it, the cheapest first."""
+    """A few offers that show it, the cheapest on demand first; of any kind where none is."""
     if not word.shows:
         return []
-    return listing.page(query(f"{word.shows}&page_size={EXAMPLES}")).rows
+    shown = f"{word.shows}&page_size={EXAMPLES}"
+    on_demand = listing.page(query(f"{shown}&price_model=on_demand")).rows
+    return on_demand or listing.page(query(shown)).rows
