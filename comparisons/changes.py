@@ -28,6 +28,7 @@ class Kind(StrEnum):
     PRICE = "price"
     PUBLISHED = "published"  # a price where there was none
     UNPUBLISHED = "unpublished"
+    STOCK = "stock"  # to be had now, or sold out, where its provider says so
     FACT = "fact"
     NEW = "new"
     GONE = "gone"
@@ -101,6 +102,8 @@ class Change:
             return gettext("Price, $ per GPU-hour")
         if self.kind is Kind.FACT:
             return wording.title(self.attribute)
+        if self.kind is Kind.STOCK:
+            return wording.filter_title("available")
         return {
             Kind.NEW: gettext("Offer"),
             Kind.GONE: gettext("Offer"),
@@ -125,6 +128,8 @@ class Change:
     def _text(self, value: Any, said: Row) -> str:
         if self.kind is Kind.FACT:
             return fact_text(self.attribute, value, said)
+        if self.kind is Kind.STOCK:
+            return wording.word("available", "yes" if value else "no")
         if self.kind in PRICES | {Kind.NEW, Kind.GONE}:
             return gettext("not published") if value is None else f"${dollars(value)}"
         return "–" if value is None else str(value)
@@ -226,6 +231,8 @@ def _of_offer(key: str, was: Row | None, now: Row | None, effects: "_Effects") -
         if about["was"] is None or about["now"] is None:
             kind = Kind.PUBLISHED if about["was"] is None else Kind.UNPUBLISHED
         yield Change(kind, **about)
+    if old and new and {old["available"], new["available"]} == {True, False}:
+        yield Change(Kind.STOCK, **{**about, "was": old["available"], "now": new["available"]})
 
 
 def _amount(offer: Row) -> tuple[Any, ...]:
@@ -389,6 +396,7 @@ def summary(found: Iterable[Change]) -> str:
         ngettext("%(n)s fact", "%(n)s facts", count[Kind.FACT]) % {"n": number(count[Kind.FACT])}
         if count[Kind.FACT]
         else "",
+        wording.unknown_of("available") if count[Kind.STOCK] else "",
         gettext("%(n)s new") % {"n": count[Kind.NEW]} if count[Kind.NEW] else "",
         gettext("%(n)s gone") % {"n": count[Kind.GONE]} if count[Kind.GONE] else "",
         ngettext("%(n)s rank", "%(n)s ranks", count[Kind.RANK]) % {"n": number(count[Kind.RANK])}

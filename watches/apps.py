@@ -15,11 +15,12 @@ class WatchesConfig(AppConfig):
 
     def ready(self) -> None:
         """Every run is told to those who watch; what must hold of it is checked with the rest."""
-        from catalog import invariants
-        from watches.invariants import CHECKS
+        from catalog import gauges, invariants
+        from watches.invariants import CHECKS, OUTBOX
 
         post_save.connect(told, sender="comparisons.Run", dispatch_uid="watches.told")
         invariants.CHECKS.update(CHECKS)
+        gauges.add(OUTBOX)
 
 
 def told(instance: Any, created: bool, raw: bool, **_: Any) -> None:

@@ -1,5 +1,18 @@
-"""What must hold of the outbox after every fault (reference/reliability.md, I6)."""
+"""What must hold of the outbox after every fault (reference/reliability.md, I6); how full it is."""
 
+from catalog.counts import rows_of
+from catalog.gauges import Gauge
+
+_COUNTED = """
+select case when state <> 'scheduled' then state
+when next_attempt_at <= clock_timestamp() then 'due' else 'scheduled' end, count(*)
+from watches_delivery where state <> 'delivered' group by 1"""
+OUTBOX = Gauge(
+    "fabricscout_outbox",
+    "Messages of watches that are not delivered",
+    ("state",),
+    lambda: rows_of(_COUNTED, []),
+)
 CHECKS = {
     "I6 every event has its delivery": """
         select count(*) from watches_event e

@@ -18,7 +18,7 @@ OF = {
     What.PRICE: {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED},
     What.SPEC: {Kind.FACT},
     What.RANK: {Kind.RANK},
-    What.AVAILABILITY: {Kind.NEW, Kind.GONE},
+    What.AVAILABILITY: {Kind.NEW, Kind.GONE, Kind.STOCK},
 }
 
 
@@ -31,7 +31,7 @@ def news(watch: Watch, answer: Snapshot) -> list[Change]:
     found = [each for each in changes(known, answer) if concerns(watch, each)]
     if watch.what in {What.PRICE, What.RANK}:
         _move(known, answer, {each.key for each in found})
-    elif found:
+    else:  # every change is told
         watch.known = _without_forgetting(known, answer)
     return found
 

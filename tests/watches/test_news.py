@@ -121,6 +121,17 @@ def test_what_comes_and_goes_is_told(comparison: Comparison) -> None:
     assert told() == [[(B, None, "4")], [(A, "9", None)]]
 
 
+def test_stock_is_told_where_the_provider_says_so(comparison: Comparison) -> None:
+    """Nobody says for a while: that is no news, and what was said last is not forgotten."""
+    watch_of(comparison, what="availability", threshold=None)
+    for available in (None, True, None, False, None, False, True):
+        run(comparison, [offer(A, "2", available=available), offer(B, "4")])
+        run(comparison, [offer(A, "2", available=available), offer(B, "4")])
+    assert told() == [[(A, True, False)], [(A, False, True)]]
+    text = [e.payload["changes"][0]["now_text"] for e in Event.objects.order_by("number")]
+    assert text == ["no", "yes"]
+
+
 def test_an_edited_question_is_a_new_base(comparison: Comparison) -> None:
     watch_of(comparison)
     run(comparison, [offer(A, "2")])
