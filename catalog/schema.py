@@ -1,6 +1,7 @@
 """What the OpenAPI schema says of the doors whose answers are made by hand."""
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from typing import Any
 
 from django.http import HttpRequest
@@ -388,7 +389,9 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
                 if each["in"] == "query":
                     each["allowEmptyValue"] = True  # an empty parameter is an absent one
                 if words := listed.get(each["name"]):
-                    each["schema"].get("items", each["schema"])["enum"] = words
+                    kind = deepcopy(each["schema"])  # others share it, in every schema to come
+                    kind.get("items", kind)["enum"] = words
+                    each["schema"] = kind
     for name, component in result["components"]["schemas"].items():
         if not name.endswith("Page"):
             component.pop("required", None)  # `fields` chooses which keys a row has
