@@ -46,17 +46,15 @@ class Currency:
 
     @classmethod
     def named(cls, code: str, at: datetime | None = None) -> "Currency":
-        """A currency at its newest rate, or at the newest of that time.
+        """A currency at its newest rate, or at the newest of that time; else at the first we have.
 
         Raises
         ------
         ValueError
-            Where there is no such rate.
+            Where there is none.
         """
         rates = Rate.objects.filter(currency=code).order_by("-day")
-        rate = (rates.filter(day__lte=at.date()) if at else rates).first()
-        if rate is None and rates.exists():
-            raise ValueError(f"has no rate as of {at:%Y-%m-%d}: its first is of a later day.")
+        rate = (rates.filter(day__lte=at.date()) if at else rates).first() or rates.last()
         if rate is None:
             raise ValueError(f"{code[:80]!r} has no rate. There are: {', '.join(known())}.")
         return cls(code, rate.usd_per_unit, rate.day, rate.source)

@@ -163,17 +163,17 @@ class Reading:
         return self.one("page_size", _page_size) or PAGE_SIZE
 
     def sort(self, fields: Iterable[str]) -> tuple[tuple[str, bool], ...]:
-        """`field,-field` as (field, descending): a minus turns one around."""
+        """`field,-field` as (field, descending). A minus turns it; the first mention counts."""
         allowed = one_of(fields)
 
         def read(text: str) -> tuple[str, bool]:
             name = text.removeprefix("-")
             return allowed(name), text != name
 
-        sorts = self.many("sort", read)
-        if len({name for name, _ in sorts}) < len(sorts):
-            self.wrong["sort"] = ["names one field twice."]
-        return sorts
+        first: dict[str, bool] = {}
+        for name, down in self.many("sort", read):
+            first.setdefault(name, down)
+        return tuple(first.items())
 
     def asks_for_all(self) -> bool:
         """Whether `page_size` is `all`."""

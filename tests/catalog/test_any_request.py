@@ -1,0 +1,177 @@
+"""Every door of the OpenAPI schema, asked at random: what the schema allows is answered as it says,
+all else is a 400 in the one error shape, and nothing is a fault of ours.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, FormatChecker
+
+from catalog.schema import ERROR
+
+OPEN = (
+    "offers", "instance-types", "gpus", "providers", "fabrics", "facts", "prices", "quality",
+    "workloads",
+)  # fmt: skip
+MANY = settings(
+    max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+)
+# What people send who mean no good, or nothing.
+ODD = st.sampled_from([
+    "", "\x00", "NaN", "-1", "0", "1e1000000", "9" * 5000, "1" * 100_000, "( " * 5000, "%", "_",
+    "%00", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "'; drop table x; --",
+    "true,true", "=1+1", "../../etc/passwd", "２", "١", "null", "[]", ",", " ", "\r\nX: y",
+])  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bundled(django_db_setup, django_db_blocker):
+    """The bundled catalog, loaded once for this file and gone after it."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        call_command("load_catalog", verbosity=0)
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def openapi(_bundled) -> Mapping[str, Any]:
+    return Client().get("/api/v1/schema/").json()
+
+
+pytestmark = pytest.mark.django_db
+
+
+# --- What the schema allows -------------------------------------------------------------------
+
+
+def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[str]:
+    """Texts of a parameter, as its schema has them."""
+    if "items" in schema:
+        return st.lists(allowed(schema["items"]), min_size=1, max_size=3).map(",".join)
+    if "enum" in schema or "const" in schema:
+        words = [word for word in schema.get("enum", [schema.get("const")]) if word is not None]
+        return st.sampled_from(words).map(str)
+    if "anyOf" in schema:
+        return st.one_of(*(allowed(each) for each in schema["anyOf"]))
+    if "pattern" in schema:
+        return st.from_regex(re.compile(schema["pattern"], re.ASCII), fullmatch=True)
+    return {
+        "date": st.dates().map(str),
+        "date-time": st.datetimes().map(lambda at: f"{at.isoformat()}Z"),
+        "boolean": st.sampled_from(["true", "false"]),
+        "integer": st.integers(schema.get("minimum"), schema.get("maximum")).map(str),
+        "string": st.text("abcXYZ0189.-_ µ日", min_size=1, max_size=20),
+    }[schema.get("format", schema.get("type"))]
+
+
+def queries(door: Mapping[str, Any], values: Any) -> st.SearchStrategy[dict[str, str]]:
+    """Some of the parameters of a door; a cursor is good for one list, so none is allowed here."""
+    of = {each["name"]: values(each["schema"]) for each in door.get("parameters", ())}
+    of.pop("cursor", None)
+    chosen = st.sets(st.sampled_from(sorted(of)), max_size=5) if of else st.just(set())
+    return chosen.flatmap(lambda names: st.fixed_dictionaries({n: of[n] for n in names}))
+
+
+def body(answer) -> bytes:
+    if not answer.streaming:
+        return answer.content
+    whole = b"".join(answer.streaming_content)
+    for closer in answer._resource_closers:
+        closer()
+    return whole
+
+
+def faults(answer, door: Mapping[str, Any], openapi: Mapping[str, Any]) -> list[str]:
+    """What an answer has that the schema does not say."""
+    said = door["responses"].get(str(answer.status_code))
+    if said is None:
+        return [f"status {answer.status_code}: {body(answer)[:500]!r}"]
+    kind = answer["Content-Type"].partition(";")[0]
+    if kind not in said["content"]:
+        return [f"{kind} is not said of {answer.status_code}"]
+    if kind != "application/json":
+        return []
+    schema = said["content"][kind]["schema"] | {"components": openapi["components"]}
+    check = Draft202012Validator(schema, format_checker=FormatChecker())
+    return [f"{error.json_path}: {error.message[:200]}" for error in
+            check.iter_errors(json.loads(body(answer)))]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_the_schema_allows_is_answered_as_the_schema_says(openapi, name):
+    door = openapi["paths"][f"/api/v1/{name}/"]["get"]
+
+    @MANY
+    @given(query=queries(door, allowed))
+    def ask(query):
+        answer = Client().get(f"/api/v1/{name}/", query)
+        assert (answer.status_code, faults(answer, door, openapi)) == (200, [])
+
+    ask()
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_anything_else_is_a_400_that_says_what_is_wrong(openapi, name):
+    door = openapi["paths"][f"/api/v1/{name}/"]["get"]
+    known = [each["name"] for each in door.get("parameters", ())]
+    names = st.sampled_from([*known, "colour", "x" * 300, "\x00"])
+
+    @MANY
+    @given(st.dictionaries(names, ODD, min_size=1, max_size=3))
+    def ask(query):
+        answer = Client().get(f"/api/v1/{name}/", query)
+        assert faults(answer, door, openapi) == []
+        assert answer.status_code in {200, 400}
+        if answer.status_code == 400:
+            error = json.loads(answer.content)["error"]
+            assert {key.strip("\x00") for key in error["fields"]} <= {
+                key.strip("\x00")[:80] for key in query
+            }
+
+    ask()
+
+
+# --- Bodies -----------------------------------------------------------------------------------
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.text(max_size=9), one, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def test_no_body_of_estimates_is_a_fault_of_ours(openapi):
+    door = openapi["paths"]["/api/v1/estimates/"]["post"]
+    properties = door["requestBody"]["content"]["application/json"]["schema"]
+    while "$ref" in properties:
+        properties = openapi["components"]["schemas"][properties["$ref"].rpartition("/")[2]]
+    keys = st.sampled_from([*properties["properties"], "colour"])
+    sensible = {"workload": "llama3-8b-pretrain", "gpus": 8, "filter": {"provider": "lambda"}}
+
+    @MANY
+    @given(st.dictionaries(keys, _JSON, min_size=1, max_size=3))
+    def ask(odd):
+        answer = Client().post(
+            "/api/v1/estimates/", json.dumps(sensible | odd), content_type="application/json"
+        )
+        assert answer.status_code in {200, 400, 422}
+        if answer.status_code != 200:
+            Draft202012Validator(ERROR).validate(json.loads(answer.content))
+
+    ask()
+
+
+@MANY
+@given(st.binary(max_size=40) | _JSON.map(lambda value: json.dumps(value).encode()))
+def test_no_bytes_are_a_fault_of_ours(sent):
+    answer = Client().post("/api/v1/estimates/", sent, content_type="application/json")
+    assert answer.status_code == 400
+    Draft202012Validator(ERROR).validate(json.loads(answer.content))
