@@ -277,8 +277,8 @@ def delete(request: SignedInRequest) -> HttpResponse:
         "form": form,
         "title": _("Delete the account"),
         "lead": _(
-            "Comparisons, their runs, notes and links, watches and tokens go with it, at once and "
-            "for good."
+            "Comparisons, their runs, notes and links, watches, measurements and tokens go with "
+            "it, at once and for good."
         ),
         "button": _("Delete all of it"),
         "links": (("account", _("Keep it")),),
