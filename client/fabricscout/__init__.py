@@ -10,7 +10,7 @@ An answer is what the API says, key for key: unknown is None, never zero and nev
 the text of a decimal. Every parameter of the API is a keyword here, by its own name.
 """
 
-from fabricscout.client import FabricScout, Rows
+from fabricscout.client import FabricScout
 from fabricscout.errors import (
     ApiError,
     BadInput,
@@ -20,6 +20,7 @@ from fabricscout.errors import (
     TooManyRequests,
     Unreachable,
 )
+from fabricscout.rows import Rows
 
 __all__ = [
     "ApiError",

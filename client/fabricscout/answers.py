@@ -5,7 +5,7 @@ are one way; a time is ISO text in UTC. With `fields=` a row has the chosen keys
 service may say more than stands here.
 """
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Basis = Literal["measured", "documented", "spec", "stated", "derived"]
 
@@ -222,3 +222,65 @@ class Ranking(TypedDict):
     assumptions: list[str]
     results: list[Ranked]
     left_out: list[LeftOut]
+
+
+class Saved(TypedDict):
+    """A comparison that an account keeps: what it asks, and when it was answered last."""
+
+    id: str
+    name: str
+    notes: str
+    workloads: list[dict[str, Any]]
+    filter: dict[str, Any]
+    picks: list[str]
+    objective: str
+    currency: str
+    baseline: str
+    created_at: str
+    updated_at: str
+    page: str
+    last_run: dict[str, Any] | None
+
+
+class Run(TypedDict):
+    """One answer to a comparison, kept as it was."""
+
+    id: str
+    made_at: str
+    as_of: str | None
+    catalog_version: int
+    catalog_changed_at: str | None
+    model_version: str
+    results: dict[str, Any]
+
+
+class Watch(TypedDict):
+    """A wish to be told; `secret` only in the answer that made it."""
+
+    id: str
+    comparison: dict[str, Any]
+    what: str
+    threshold: float | None
+    channel: str
+    url: str
+    pace: str
+    language: str
+    active: bool
+    stopped: str | None
+    created_at: str
+    secret_changed_at: str | None
+    last_delivery: dict[str, Any] | None
+    secret: NotRequired[str]
+    signature: NotRequired[str]
+
+
+# "from" is a word of Python's own: a class cannot have it.
+Diff = TypedDict(
+    "Diff",
+    {
+        "from": dict[str, Any] | None,
+        "to": dict[str, Any] | None,
+        "summary": Any,
+        "changes": list[dict[str, Any]],
+    },
+)

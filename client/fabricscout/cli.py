@@ -22,7 +22,7 @@ from fabricscout.writing import as_csv, as_json, as_table
 FOUND, FAILED, BAD_INPUT, NOTHING = range(4)
 EXIT_CODES = """exit codes:
   0  found
-  1  no answer: the service is not reachable, or refuses the token
+  1  no answer: the service is not reachable, or a token is missing or refused
   2  bad input: the field is named, with what it may be
   3  nothing matches
   4  a price rose (changes --fail-if-price-rises)

@@ -1,50 +1,25 @@
 """`FabricScout`: the doors of the API as methods, their parameters as keywords."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Generic, Self, TypeVar
-from urllib.parse import parse_qsl, quote, urlsplit
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+from urllib.parse import quote
 
 from fabricscout import changes, comparing
 from fabricscout.answers import Fabric, Fact, Instance, Offer, Price, Ranking
 from fabricscout.connection import Connection, Parameters, Value, written
+from fabricscout.kept import Comparisons, Watches
+from fabricscout.rows import Rows
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-LARGEST_PAGE = 500
-
-T = TypeVar("T")
-
-
-class Rows(Generic[T]):
-    """The rows of a list, one page after another; the first is fetched at once.
-
-    `about` is what the list says besides its rows: `left_out`, `count`, `facets`...
-    """
-
-    def __init__(self, connection: Connection, path: str, parameters: Parameters) -> None:
-        self._connection, self._path = connection, path
-        self._first = connection.get(path, {"page_size": LARGEST_PAGE, **parameters})
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """The first page without its rows and its neighbours."""
-        rows = ("results", "next", "previous")
-        return {key: value for key, value in self._first.items() if key not in rows}
-
-    def __iter__(self) -> Iterator[T]:
-        page = self._first
-        yield from page["results"]
-        while page["next"] is not None:
-            following = dict(parse_qsl(urlsplit(page["next"]).query))
-            page = self._connection.get(self._path, following)
-            yield from page["results"]
 
 
 class FabricScout:
     """A FabricScout service.
 
-    Every method raises a `FabricScoutError`: `BadInput` where a parameter is wrong (its `fields`
-    say which, and what it may be), `NotFound`, `NotAllowed`, `Unreachable`...
+    `comparisons` and `watches` are what the token's account keeps (`fabricscout.kept`). Every
+    method raises a `FabricScoutError`: `BadInput` where a parameter is wrong (its `fields` say
+    which, and what it may be), `NotFound`, `NotAllowed`, `Unreachable`...
 
     Parameters
     ----------
@@ -73,6 +48,8 @@ class FabricScout:
             timeout_s=timeout_s,
             patience_s=patience_s,
         )
+        self.comparisons = Comparisons(self.connection)
+        self.watches = Watches(self.connection)
 
     def __enter__(self) -> Self:
         return self

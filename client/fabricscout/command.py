@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabricscout.client import LARGEST_PAGE, FabricScout
+from fabricscout.client import FabricScout
 from fabricscout.connection import Value
 from fabricscout.errors import BadInput
+from fabricscout.rows import LARGEST_PAGE
 
 ROWS_OF_A_TABLE = 50
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fabricscout import lists, rankings
+from fabricscout import lists, rankings, saved
 from fabricscout.client import FabricScout
 from fabricscout.command import ROWS_OF_A_TABLE, Answer, Asked, Command, bad
 
@@ -64,6 +64,9 @@ GENERAL: dict[str, dict[str, Any]] = {
 }
 WORKLOAD: dict[str, Any] = {"help": "its slug, or @FILE with one of your own as JSON"}
 GPUS: dict[str, Any] = {"type": int, "help": "how many GPUs"}
+NODES: dict[str, Any] = {"type": int, "help": "how many nodes, instead"}
+OBJECTIVE: dict[str, Any] = {"help": "usd_per_mtoken, time, efficiency or gpus"}
+KEPT: dict[str, Any] = {"metavar": "NAME", "help": "or the id of a kept comparison"}
 OF_OFFERS = {"gpus_min": "gpu_count_min", "gpus_max": "gpu_count_max"}
 
 COMMANDS: dict[str, Command] = {
@@ -96,8 +99,8 @@ COMMANDS: dict[str, Command] = {
         {
             "--workload": {"required": True, **WORKLOAD},
             "--gpus": GPUS,
-            "--nodes": {"type": int, "help": "how many nodes, instead"},
-            "--objective": {"help": "usd_per_mtoken, time, efficiency or gpus"},
+            "--nodes": NODES,
+            "--objective": OBJECTIVE,
             **{f"--{name.replace('_', '-')}": {"type": float} for name in rankings.AMOUNTS},
             "--what-if": {"help": "a scenario's name, or @FILE with supposed facts as JSON"},
         },
@@ -111,6 +114,48 @@ COMMANDS: dict[str, Command] = {
             "--workload": WORKLOAD,
             "--gpus": GPUS,
             "--price-model": {"default": "on_demand", "help": "under which prices; on_demand"},
+        },
+        takes_parameters=False,
+    ),
+    "save": Command(
+        "keep a comparison of picks or of what a filter lets through, and answer it",
+        saved.save,
+        {
+            "name": {"metavar": "NAME"},
+            "picks": {"nargs": "*", "metavar": "PROVIDER/TYPE[;PRICE_MODEL[;TIER]]"},
+            "--workload": WORKLOAD,
+            "--gpus": GPUS,
+            "--nodes": NODES,
+            "--objective": OBJECTIVE,
+            "--baseline": {"help": "the pick that the others are held against"},
+        },
+        OF_OFFERS,
+    ),
+    "saved": Command(
+        "the comparisons that your account keeps", saved.saved, takes_parameters=False
+    ),
+    "run": Command(
+        "answer a kept comparison again",
+        saved.run,
+        {"name": KEPT, "--as-of": {"help": "at the prices of a day or an ISO time"}},
+        takes_parameters=False,
+    ),
+    "diff": Command(
+        "what changed between two runs of a kept comparison, the last two if none is named",
+        saved.diff,
+        {"name": KEPT, "--from": {"help": "a run's id"}, "--to": {"help": "a run's id"}},
+        takes_parameters=False,
+    ),
+    "watch": Command(
+        "be told when a kept comparison changes; without --what, the watches there are",
+        saved.watch,
+        {
+            "name": {"nargs": "?", **KEPT},
+            "--what": {"help": "price, spec, rank or availability"},
+            "--threshold": {"type": float, "help": "percent of a price, places of a rank"},
+            "--webhook": {"metavar": "URL", "help": "where to; else by mail"},
+            "--pace": {"help": "of mails: daily or at_once"},
+            "--remove": {"metavar": "ID", "help": "end a watch"},
         },
         takes_parameters=False,
     ),

@@ -6,8 +6,9 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any
 
-from fabricscout.client import FabricScout, Rows
+from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, bad
+from fabricscout.rows import Rows
 
 ROSE = 4  # the exit code of a price that rose
 OFFER_COLUMNS = (

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,15 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
     """Of the processes of a service whose catalog has had one price change since it was bundled."""
     home = tmp_path_factory.mktemp("home")
     with filled("client", home) as given:
-        today = home / "lambda.json"
-        today.write_text(json.dumps({"data": TODAY}), encoding="utf-8")
-        manage(given, "scrape", "lambda", "--from", str(today))
+        publish(given, home, TODAY)
         yield given
+
+
+def publish(environment: dict[str, str], room: Path, listing: dict[str, Any]) -> None:
+    """Scrape a list of Lambda's, as of now: the same list may have been read before."""
+    (room / "lambda.json").write_text(json.dumps({"data": listing}), encoding="utf-8")
+    read = ("--from", str(room / "lambda.json"), "--collected-at", datetime.now(UTC).isoformat())
+    manage(environment, "scrape", "lambda", *read)
 
 
 @pytest.fixture(scope="session")
@@ -65,10 +71,13 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def fabricscout(service: str, tmp_path: Path) -> Run:
     """The command of the service's own virtualenv, in an empty folder."""
 
-    def run(*arguments: str, url: str = service) -> "subprocess.CompletedProcess[str]":
+    def run(
+        *arguments: str, url: str = service, token: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [Path(sys.executable).parent / "fabricscout", *arguments],
-            cwd=tmp_path, env={"FABRICSCOUT_URL": url, "PYTHONPATH": str(CLIENT)},
+            cwd=tmp_path,
+            env={"FABRICSCOUT_URL": url, "FABRICSCOUT_TOKEN": token, "PYTHONPATH": str(CLIENT)},
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
 
