@@ -108,7 +108,7 @@ def rendered(text: str) -> SafeString:
     parts = (part.strip() for part in html.split("\n\n"))
     return mark_safe(  # noqa: S308 -- see above
         "\n".join(
-            part if part.startswith(("<ul", "<ol", "<h3")) else f"<p>{part}</p>"
+            part if part.startswith(("<ul", "<ol", "<h2")) else f"<p>{part}</p>"
             for part in parts
             if part
         )
