@@ -1,6 +1,7 @@
 """`/llms.txt`, the service in the form that llmstxt.org describes, and the client's own page.
 
-The doors are those of the API's schema, so what a room adds stands here as well.
+The doors are those of the API's schema and the words those that are explained, so what is added
+stands here as well.
 """
 
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from catalog.api_docs import Door, doors
+from learn.words import words
 
 CLIENT = settings.BASE_DIR / "client" / "README.md"
 TEXT, MARKDOWN = "text/plain; charset=utf-8", "text/markdown; charset=utf-8"
@@ -28,8 +30,10 @@ price, and what a workload gets for it.
 PAGES = (
     ("offers", "Offers", "what can be rented, with every filter of the API"),
     ("fabrics", "Fabrics", "which types can be reserved together on one network"),
+    ("compare", "Compare", "up to six offers side by side, with the source of every value"),
     ("workloads", "Workloads", "clusters ranked for a training, serving or HPC job"),
     ("providers", "Providers", "where the data come from, and how old they are"),
+    ("learn", "Learn", "the words of the field, with live figures"),
     ("values", "How to read a value", "bases, disputes, unknowns"),
     ("accuracy", "Accuracy", "how far off the cost model was, on measured runs"),
 )
@@ -51,6 +55,11 @@ def llms(request: HttpRequest) -> HttpResponse:
         _line("MCP", at(reverse("client")) + "#mcp", "`fabricscout mcp`: the same as tools"),
         "\n## Pages",
         *(_line(title, at(reverse(name)), says) for name, title, says in PAGES),
+        "\n## Words of the field",
+        *(
+            _line(word.titles["en"], at(reverse("word", args=[word.slug])), word.shorts["en"])
+            for word in words().values()
+        ),
         "",
     ])  # fmt: skip
     return HttpResponse(text, content_type=TEXT)

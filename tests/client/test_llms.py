@@ -1,6 +1,7 @@
 """`/llms.txt`: where everything is, for a language model; every link answers."""
 
 import re
+from functools import cache
 from urllib.parse import unquote
 
 import httpx
@@ -35,10 +36,11 @@ def test_every_link_answers_and_leads_to_a_place_of_the_page(text, service):
     found = links(text)
     assert len(found) > 15
     with httpx.Client() as web:
+        open_page = cache(web.get)
         for title, address in found.items():
             page, _, place = unquote(address).partition("#")
             assert page.startswith(service)
-            answer = web.get(page)
+            answer = open_page(page)
             assert answer.status_code == 200, title
             markdown = answer.headers["content-type"].startswith("text/markdown")
             headings = re.findall(r"^#+ (.+)", answer.text, re.MULTILINE)
