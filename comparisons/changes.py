@@ -4,6 +4,7 @@ Rows are matched by their keys. What is not offered has no price, so nothing is 
 change has no delta. A new exchange rate alone is no change of a price (`catalog.exchange`).
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -321,7 +322,8 @@ class _Effects:
 
 
 def _named(workload: Row) -> str:
-    return repr((workload["workload"], workload["gpus"], workload["nodes"]))
+    about = [workload[name] for name in ("workload", "gpus", "nodes")]
+    return json.dumps(about, sort_keys=True)  # a table gives keys back in an order of its own
 
 
 def _effect(title: str, was: Row | None, now: Row | None) -> Effect:
