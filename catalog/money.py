@@ -9,6 +9,7 @@ from typing import Any
 
 import scoring
 from catalog.candidates import Candidate
+from catalog.extras import extras
 from catalog.questions import Asked
 from catalog.records import PriceModel
 
@@ -57,6 +58,7 @@ def priced(candidate: Candidate, estimate: dict[str, Any], asked: Asked) -> dict
         "usd_per_step": None if per_used_hour is None else per_used_hour * step_s / 3600,
         "usd_per_hour": per_hour,
         "goodput": kept.as_json(),
+        "besides": extras(offer["provider"]),
         "usd_per_mtoken_with_failures": _over(per_mtoken, kept.share),
         "usd_per_gpu_hour_used": _over(per_used_hour, kept.share * working),
         "hours": hours,

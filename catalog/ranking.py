@@ -260,6 +260,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "lost": result["usd_lost_to_waiting_per_hour"],
         "terms": terms(result),
         "goodput": result["goodput"],
+        "besides": besides(result["besides"]),
         "parts_s": parts_s,
         "shares": shares(*parts_s),
         "waiting": (inside + between) / expected,
@@ -280,6 +281,22 @@ def terms(result: Mapping[str, Any]) -> str:
     if least:
         said.append(gettext("%(hours)s h at least") % {"hours": number(least)})
     return ", ".join(said)
+
+
+def besides(extras: Mapping[str, Any]) -> str:
+    """What storage and egress cost besides, as far as anyone says."""
+    storage, egress = extras["storage_usd_per_gb_month"], extras["egress_usd_per_gb"]
+    said = [
+        gettext("storage unknown")
+        if storage is None
+        else gettext("storage $%(usd)s per GB-month") % {"usd": number(storage)},
+        gettext("egress unknown")
+        if egress is None
+        else gettext("egress free")
+        if not egress
+        else gettext("egress $%(usd)s per GB") % {"usd": number(egress)},
+    ]
+    return gettext("Not in the price: %(all)s.") % {"all": ", ".join(said)}
 
 
 def waits(estimate: Mapping[str, Any], offer: Mapping[str, Any]) -> tuple[float, float]:
