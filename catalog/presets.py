@@ -148,7 +148,7 @@ def finder(counted: Counted) -> list[Choice]:
     places = sorted((wording.word("continent", c), c) for c, _rows in counted["continent"] if c)
     paid = [(model, wording.word("price_model", model)) for model in ("on_demand", "spot")]
     return [
-        Choice("gpu", "", [("", of_any), *sorted(gpus, key=lambda each: each[1])]),
+        Choice("gpu", gettext("GPUs"), [("", of_any), *sorted(gpus, key=lambda each: each[1])]),
         Choice("fabric", gettext("joined by NVLink and"), fabrics),
         Choice(
             "continent", gettext("in"), [("", gettext("any region")), *((c, w) for w, c in places)]

@@ -40,7 +40,7 @@ from catalog.wording import gettext
 register = template.Library()
 
 LINKED_BARS_GBYTES_PER_S = 900  # the cliff's two bars: one scale for all rows
-BAR = 88  # [px]
+BAR = 72  # [px]
 UNLINKED = {"pcie", "none"}
 
 
@@ -312,7 +312,8 @@ def heads(
     columns: Sequence[Column], sorts: Mapping[str, Mapping[str, str]], by_region: bool
 ) -> SafeString:
     """The headings: each that sorts is a link, and only the leading one says which way."""
-    said = [] if by_region else [f'<th {HEAD} class="pk"><span>{gettext("Compare")}</span></th>']
+    compare = f'<th {HEAD} class="pk"><span class="vh">{gettext("Compare")}</span></th>'
+    said = [] if by_region else [compare]
     said.append(_head("instance_type", gettext("Instance type"), "", "", sorts))
     for column in columns:
         small = str(column.small)
@@ -401,8 +402,9 @@ def _tick(row: Row, compare: str, picked: set[str], seen: set[str]) -> str:
     ticked = " checked" if value in picked else ""
     label = escape(f"{compare}: {row['provider_title']} {row['instance_type']}")
     return (
-        f'<td role="cell" class="pk"><input type="checkbox" name="pick" form="filters" '
-        f'id="p{row["offer_id"]}" value="{escape(value)}" aria-label="{label}"{ticked}></td>'
+        f'<td role="cell" class="pk" data-l="{compare}"><input type="checkbox" name="pick" '
+        f'form="filters" id="p{row["offer_id"]}" value="{escape(value)}" aria-label="{label}"'
+        f"{ticked}></td>"
     )
 
 

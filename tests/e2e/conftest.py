@@ -14,11 +14,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = [
@@ -31,6 +32,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 PATIENCE = 30  # [s] that the server may take
+RANKED = 90_000  # [ms] that a ranking may take which nobody has asked for before
 
 
 def free_port() -> int:
@@ -123,7 +125,16 @@ def complaints() -> list[str]:
 
 
 def opened(context: BrowserContext, complaints: list[str]) -> Page:
+    """A page that notes what goes wrong, and waits for a ranking that goes on by itself."""
     page = context.new_page()
+    go = page.goto
+
+    def goto(address: str, **more: Any) -> Response | None:
+        answer = go(address, **more)
+        page.locator("#far").wait_for(state="detached", timeout=RANKED)
+        return answer
+
+    page.goto = goto  # type: ignore[method-assign]
     page.on(
         "console",
         lambda said: complaints.append(said.text) if said.type in {"error", "warning"} else None,
