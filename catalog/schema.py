@@ -1,10 +1,8 @@
 """What the OpenAPI schema says of the doors whose answers are made by hand."""
 
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from typing import Any
 
-from django.http import HttpRequest
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
@@ -14,13 +12,11 @@ from drf_spectacular.utils import (
 )
 from rest_framework.serializers import CharField, IntegerField, Serializer
 
-from catalog.currency import known
 from catalog.estimates import SCENARIOS
 from catalog.fabric_query import KEYS, SORTS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
 from catalog.filters import FACETS, FIELDS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Rows
-from catalog.models import Provider
 from catalog.offers import MONEY, NUMBERS
 from catalog.query import (
     CONTINENTS,
@@ -369,35 +365,3 @@ ESTIMATES: Json = {
         ),
     ],
 }
-
-
-def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json:
-    """What holds for every door: drf-spectacular's last step.
-
-    Whom and in what money one can ask for, only the catalog knows; without a request (`check
-    --deploy`) there may be none, and it is left open.
-    """
-    listed = {}
-    if request:
-        listed = {
-            "provider": sorted(Provider.objects.values_list("slug", flat=True)),
-            "currency": known(),
-        }
-    for path in result["paths"].values():
-        for said in path.values():
-            for each in said.get("parameters", ()):
-                if each["in"] == "query":
-                    each["allowEmptyValue"] = True  # an empty parameter is an absent one
-                if words := listed.get(each["name"]):
-                    kind = deepcopy(each["schema"])  # others share it, in every schema to come
-                    kind.get("items", kind)["enum"] = words
-                    each["schema"] = kind
-    for name, component in result["components"]["schemas"].items():
-        if not name.endswith("Page"):
-            component.pop("required", None)  # `fields` chooses which keys a row has
-        for key, kind in component.get("properties", {}).items():
-            if {} in kind.get(
-                "oneOf", ()
-            ):  # a JSON field is anything, null too, and not one of two
-                component["properties"][key] = {}
-    return result

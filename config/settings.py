@@ -167,7 +167,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVERS": [],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
-    "POSTPROCESSING_HOOKS": ["catalog.schema.finished"],
+    "POSTPROCESSING_HOOKS": ["catalog.openapi.finished"],
 }
 
 LANGUAGE_CODE = "en"
