@@ -14,7 +14,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from catalog import wording
+from catalog import phrases, wording
 from catalog.facts import ATTRIBUTES
 from catalog.freshness import FACTS
 from catalog.templatetags.quantities import day_of, is_number, number, today
@@ -95,7 +95,7 @@ def _speaking(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Li
     elif fact["disputed"]:
         yield from _claims(fact, title)
     else:
-        small = str(SMALL_PRINT.get(name, "")) or fact.get("note", "")
+        small = str(SMALL_PRINT.get(name, "")) or phrases.said(fact.get("note", ""))
         if fact.get("provisional"):
             small = gettext("the vendor says that it may change") + (f"; {small}" if small else "")
         yield _line(fact, title, value_text(name, fact["value"], fact["unit"]), small)
@@ -130,12 +130,12 @@ def _others(fact: Mapping[str, Any]) -> Iterator[Line]:
     """What is said of a part alone, and claims of a weaker basis: kept, and not in use."""
     for claim in fact["claims"]:
         if claim["scope"]:
-            small = gettext("only for: %(scope)s") % {"scope": claim["scope"]}
+            small = gettext("only for: %(scope)s") % {"scope": phrases.said(claim["scope"])}
         elif fact["value"] is not None and claim["basis"] != fact["basis"]:
             small = gettext("a weaker claim; not used")
         else:
             continue
-        small += f"; {claim['note']}" if claim["note"] else ""
+        small += f"; {phrases.said(claim['note'])}" if claim["note"] else ""
         value = value_text(fact["attribute"], claim["value"], fact["unit"])
         yield _line(claim, wording.title(fact["attribute"]), value, small)
 
@@ -168,4 +168,4 @@ def value_text(attribute: str, value: object, unit: str) -> str:
         return f"{number(value)} {counted if unit[-4:] in COUNTED else unit}".strip()
     if attribute == "gpu":
         return wording.gpu(str(value), memory=True)
-    return wording.word(attribute, value)
+    return phrases.said(wording.word(attribute, value))

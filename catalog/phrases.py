@@ -212,6 +212,24 @@ MUST_BE = (
     gettext_noop("%(code)s has no rate. There are: %(known)s."),
     gettext_noop("has no rate as of %(day)s: its first is of a later day."),
 )
+# Notes of our own on facts, and the software that a provider states. A provider's words are quotes.
+NOTES = (
+    gettext_noop("%(n)s links of %(rate)s GB/s one way"),
+    gettext_noop("%(n)s printed both ways"),
+    gettext_noop("%(n)s GiB as printed"),
+    gettext_noop("demonstrated run"),
+    gettext_noop("a demonstrated size, not a limit"),
+    gettext_noop("a lower bound, not a limit"),
+    gettext_noop("no number is given for one fabric"),
+    gettext_noop("NVL72: the domain is the rack, not the instance"),
+    gettext_noop("drivers: %(state)s"),
+    gettext_noop("NCCL plugin: %(state)s"),
+    gettext_noop("MPI: %(state)s"),
+    gettext_noop("image: %(state)s"),
+    gettext_noop("yes"),
+    gettext_noop("no"),
+    gettext_noop("conditional"),
+)
 # The titles of the workloads that come with the project.
 WORKLOADS = (
     gettext_noop("%(model)s pre-training"),
@@ -226,7 +244,7 @@ WORKLOADS = (
     gettext_noop("Lattice QCD: one conjugate-gradient step, %(sites)s sites in %(precision)s"),
     gettext_noop("A batch of rendered frames: nothing to say to one another"),
 )
-PHRASES = (*RULES, *REASONS, *ASSUMED, *MUST_BE, *WORKLOADS)
+PHRASES = (*RULES, *REASONS, *ASSUMED, *MUST_BE, *NOTES, *WORKLOADS)
 
 
 def said(text: str) -> str:

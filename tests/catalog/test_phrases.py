@@ -16,7 +16,7 @@ from scoring import jobs
 from scoring.estimate import LIMITS
 from scoring.workload import job_fields
 
-JAPANESE = re.compile(r"[ぁ-ゖァ-ヺ一-鿿]")
+JAPANESE = re.compile(r"[ぁ-ゖァ-ヺ一-鿿：]")
 ADDRESS = re.compile(r"[;(] ?(https?:|github:|arXiv:).*$", re.DOTALL)
 
 
