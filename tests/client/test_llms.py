@@ -25,11 +25,8 @@ def test_it_has_the_form_of_an_llms_txt(text):
     title, _, about = text.split("\n")[:3]
     assert title.startswith("# ")
     assert about.startswith("> ")
-    assert re.findall(r"^## (.+)", text, re.MULTILINE) == [
-        "API",
-        "Command, Python and MCP",
-        "Pages",
-    ]
+    sections = re.findall(r"^## (.+)", text, re.MULTILINE)
+    assert sections == ["API", "Command, Python and MCP", "Pages", "Words of the field"]
 
 
 def test_every_link_answers_and_leads_to_a_place_of_the_page(text, service):
