@@ -1,9 +1,9 @@
 """How often someone may do something: counted in Redis, or here while Redis does not answer.
 
 A window begins with the first request and ends `seconds` later. Redis is given a quarter of a
-second; after one failure this process counts by itself for five seconds, and asks again then. So a
-dead or frozen Redis makes no request fail, none slow but the one that finds out, and none
-unlimited: `n` processes together then let through `n` times the limit at most.
+second; after one failure this process counts by itself until Redis answers again, which it tries
+aside, every five seconds. So a dead or frozen Redis makes no request fail, none slow but those that
+find out, and none unlimited: `n` processes together then let through `n` times the limit at most.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -30,7 +31,7 @@ from accounts.models import Token
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 PATIENCE_S = 0.25  # that Redis is given for an answer
-SKIPPED_S = 5.0  # that Redis is left alone after a failure
+SKIPPED_S = 5.0  # that Redis is left alone after a failure, and between attempts
 KEPT_HERE = 10_000  # callers that one process counts at most, the newest
 PREFIX = "limit"  # of our keys in Redis
 COUNT = """
@@ -120,7 +121,7 @@ def _counted(key: str, times: int, seconds: int) -> tuple[int, float]:
 
 def _asked(question: Callable[[], T]) -> T | None:
     """What Redis answers; None where it does not, or did not a moment ago."""
-    if not _breaker.lets_through():
+    if _breaker.is_open:
         return None
     try:
         try:
@@ -129,17 +130,21 @@ def _asked(question: Callable[[], T]) -> T | None:
             _client().script_load(COUNT)
             answer = question()
     except redis.RedisError as problem:
-        _breaker.said(answered=False)
+        _breaker.trip()
         log.warning("Redis does not answer, and limits are counted here: %s", problem)
         return None
-    _breaker.said(answered=True)
     return answer
 
 
 @lru_cache(maxsize=1)
 def _client() -> redis.Redis:
+    return client_of(settings.REDIS_URL)
+
+
+def client_of(url: str) -> redis.Redis:
+    """A client that gives up after PATIENCE_S, and does not try again by itself."""
     return redis.Redis.from_url(
-        settings.REDIS_URL,
+        url,
         socket_timeout=PATIENCE_S,
         socket_connect_timeout=PATIENCE_S,
         retry=Retry(NoBackoff(), 0),
@@ -147,24 +152,26 @@ def _client() -> redis.Redis:
 
 
 class _Breaker:
-    """Whether Redis is worth asking. After a failure one thread at a time tries again."""
+    """Whether Redis is worth asking. After a failure it is asked aside until it answers again, so
+    that no request but the one that finds out waits for it.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.left_alone_until = 0.0
+        self.is_open = False
 
-    def lets_through(self) -> bool:
-        now = time.monotonic()
+    def trip(self) -> None:
         with self.lock:
-            if now < self.left_alone_until:
-                return False
-            if self.left_alone_until:
-                self.left_alone_until = now + SKIPPED_S
-            return True
+            if self.is_open:
+                return
+            self.is_open = True
+        threading.Thread(target=self._watch, daemon=True).start()
 
-    def said(self, *, answered: bool) -> None:
-        with self.lock:
-            self.left_alone_until = 0.0 if answered else time.monotonic() + SKIPPED_S
+    def _watch(self) -> None:
+        while self.is_open:
+            time.sleep(SKIPPED_S)
+            with suppress(redis.RedisError):
+                self.is_open = not _client().ping()
 
 
 class _Here:
