@@ -1,5 +1,7 @@
 """How often one may knock at the API, without Redis too, and who may read from another site."""
 
+import socket
+import threading
 import time
 from uuid import uuid4
 
@@ -19,7 +21,7 @@ def _counted_from_none(monkeypatch):
     """Redis as it is after a start, and no count of another test, run beside this one or before."""
     monkeypatch.setattr(limits, "PREFIX", f"limit-{uuid4()}")
     limits._here.windows.clear()
-    limits._breaker.said(answered=True)
+    monkeypatch.setattr(limits, "_breaker", limits._Breaker())
 
 
 @pytest.fixture
@@ -157,24 +159,45 @@ def test_without_redis_the_limit_holds_in_this_process(knock):
     assert knock(of="192.0.2.2").status_code == 200
 
 
-def test_a_redis_that_failed_is_left_alone_for_a_while(monkeypatch, caplog):
+def test_a_redis_that_failed_is_left_alone_until_it_answers_aside(monkeypatch, caplog):
     asked = []
+    answers = redis.Redis.execute_command
 
     def freeze(*_args, **_kwargs):
-        asked.append(1)
+        asked.append(threading.current_thread())
         raise redis.TimeoutError
 
+    monkeypatch.setattr(limits, "SKIPPED_S", 0.05)
     monkeypatch.setattr(redis.Redis, "execute_command", freeze)
-    limit, clock = limits.Limit("test", 5), time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    limit = limits.Limit("test", 5)
     for _ in range(10):
         standing = limits.take(limit, "me")
-    assert (len(asked), standing.used) == (1, 10)
+        time.sleep(0.02)
+    assert standing.used == 10
+    assert asked.count(threading.current_thread()) == 1
     assert len(caplog.records) == 1
-    clock += limits.SKIPPED_S + 0.1
-    limits.take(limit, "me")
-    limits.take(limit, "me")
-    assert len(asked) == 2
+    monkeypatch.setattr(redis.Redis, "execute_command", answers)
+    until = time.monotonic() + 5
+    while limits._breaker.is_open and time.monotonic() < until:
+        time.sleep(0.02)
+    assert limits.take(limit, "me").used == 1  # counted by Redis again
+
+
+def test_a_frozen_redis_costs_a_quarter_of_a_second_once(tmp_path, monkeypatch):
+    """It takes the connection and never answers, as a stopped process does."""
+    with socket.socket(socket.AF_UNIX) as frozen:
+        frozen.bind(str(tmp_path / "redis"))
+        frozen.listen(8)
+        client = limits.client_of(f"unix://{tmp_path}/redis")
+        monkeypatch.setattr(limits, "_client", lambda: client)
+        began = time.monotonic()
+        limits.take(limits.Limit("test", 5), "me")
+        found_out = time.monotonic() - began
+        for _ in range(50):
+            limits.take(limits.Limit("test", 5), "me")
+        rest = time.monotonic() - began - found_out
+    assert limits.PATIENCE_S <= found_out < 2 * limits.PATIENCE_S + 0.2
+    assert rest < limits.PATIENCE_S
 
 
 def test_a_window_ends_and_begins_anew(monkeypatch):
