@@ -9,6 +9,7 @@ import os
 
 from celery import Celery
 from django.conf import settings
+from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -22,7 +23,10 @@ def broker(url: str) -> str:
 app = Celery("fabricscout", broker=broker(settings.REDIS_URL), set_as_current=True)
 app.conf.update(
     imports=["catalog.tasks", "scrapers.tasks", "watches.tasks"],
+    # A worker serves both; one that is told `-Q watches` is free for messages while others scrape.
+    task_queues=[Queue("scrapers"), Queue("watches")],
     task_default_queue="scrapers",
+    task_routes={"watches.tick": "watches", "watches.deliver": "watches"},
     timezone="UTC",
     task_acks_late=True,  # an early ack and a kill -9 lost the task for good
     task_reject_on_worker_lost=False,  # True: a poison task loops for ever; the tick counts tries

@@ -129,11 +129,15 @@ class Service:
     def _start_background(self) -> None:
         celery = ["-m", "celery", "-A", "config"]
         quiet = ["-l", "WARNING"]
-        worker = ["worker", "-c", "2", "--without-gossip", "--without-mingle", *quiet]
+        alone = ["--without-gossip", "--without-mingle", *quiet]
+        worker = ["worker", "-c", "2", *alone]
+        # What a watch has to tell does not wait behind a slow list.
+        messenger = ["worker", "-c", "1", "-n", "messenger@%h", "-Q", "watches", *alone]
         schedule = self.home / "beat"
         schedule.mkdir(exist_ok=True)
         beat = ["beat", "-s", str(schedule / "schedule"), "--pidfile=", *quiet]
         self._child("worker", [*celery, *worker], WORKER)
+        self._child("messenger", [*celery, *messenger], WORKER)
         self._child("beat", [*celery, *beat], WORKER)
         if "warm_estimates" in get_commands():
             self._child("estimates", ["manage.py", "warm_estimates"], WORKER, ["nice"])
@@ -181,7 +185,7 @@ class Service:
         self.stopping = True
         mark("stopping")
         (self.home / "environment").unlink(missing_ok=True)
-        order = ["beat", "estimates", "worker", "web"]
+        order = ["beat", "estimates", "messenger", "worker", "web"]
         stop_all(sorted(self.children, key=lambda child: order.index(child.name)), STOPPING)
         self.servers.stop()
 
