@@ -8,9 +8,11 @@ from uuid import uuid4
 import pytest
 import redis
 from django.contrib.auth.models import User
+from django.http import HttpResponse
 
 from accounts import limits
 from accounts.models import Scope, Token
+from config import doors
 
 GPUS = "/api/v1/gpus/?page_size=1"
 DEFAULTS = {"API_PER_MINUTE_ANONYMOUS": 60, "API_PER_MINUTE_TOKEN": 600}
@@ -252,3 +254,39 @@ def test_any_site_may_read_and_none_may_write(client):
     posted = client.post("/api/v1/estimates/", "{", content_type="application/json")
     assert "Access-Control-Allow-Origin" not in posted
     assert "Access-Control-Allow-Origin" not in client.get("/healthz")
+
+
+def test_a_caller_has_two_writes_under_way_and_the_third_is_told_to_wait(rf):
+    entered, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(_request):
+        entered.release()
+        go_on.wait(10)
+        return HttpResponse()
+
+    door = doors.few_writes_at_once(slow)
+    under_way = [threading.Thread(target=door, args=[rf.post("/api/v1/x/")]) for _ in range(2)]
+    for thread in under_way:
+        thread.start()
+    assert all(entered.acquire(timeout=5) for _ in under_way)
+    refused = door(rf.post("/api/v1/x/"))
+    go_on.set()
+    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+    assert door(rf.post("/api/v1/x/", REMOTE_ADDR="192.0.2.9")).status_code == 200
+    for thread in under_way:
+        thread.join(10)
+    assert door(rf.post("/api/v1/x/")).status_code == 200
+    assert not doors._busy
+
+
+@pytest.mark.django_db
+def test_a_tag_is_of_one_language_and_what_someone_was_told_is_kept_for_nobody_else(client, token):
+    said = {of: client.get(GPUS, headers={"Accept-Language": of}) for of in ("en", "ja")}
+    assert said["en"]["ETag"] != said["ja"]["ETag"]
+    known = {"Accept-Language": "ja", "If-None-Match": said["en"]["ETag"]}
+    assert client.get(GPUS, headers=known).status_code == 200
+    varies = {each.strip() for each in said["en"]["Vary"].split(",")}
+    assert {"Accept-Language", "Authorization", "Cookie"} <= varies
+    assert said["en"]["Cache-Control"] == "public, no-cache"
+    mine = client.get(GPUS, headers={"Authorization": f"Bearer {token}"})
+    assert mine["Cache-Control"] == "private, no-cache"
