@@ -5,6 +5,8 @@ what the API reads, through the same functions, so that rows on screen, in CSV a
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -17,7 +19,7 @@ from django.views.decorators.http import require_safe
 from catalog import columns, exchange, freshness, presets, wording
 from catalog import offers as listing
 from catalog.filters import OfferQuery, Rows, parse
-from catalog.models import Provider
+from catalog.models import CatalogVersion, Provider
 from catalog.presets import State, link
 from catalog.quality import quality
 from catalog.query import BadQuery
@@ -57,7 +59,8 @@ def answer(
 def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
-    titles = provider_titles()
+    stamp = CatalogVersion.stamp()
+    titles, all_old = standing(stamp, datetime.now(UTC).date())
     picks, too_many = presets.picked(now, titles), presets.too_many(now)
     if now.pop("compare", None) and picks and not too_many:
         return _elsewhere(request, link(COMPARE, {"pick": now["pick"]}))
@@ -77,7 +80,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "elsewhere": [each for each in picks if each.value not in here],
         "too_many": too_many,
         "by_region": query.rows is Rows.REGION,
-        "tabs": presets.tabs(OFFERS, now),
+        "tabs": presets.tabs(OFFERS, now, stamp),
         "chips": list(presets.chips(OFFERS, now, query, titles)),
         "kept": list(presets.kept(now)),
         "facets": presets.facets(now, rows.facets, titles),
@@ -85,7 +88,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "sorts": sorts(OFFERS, now, query, shown),
         "left_out": left_out(OFFERS, now, rows),
         "dated": dated,
-        "outdated_days": OUTDATED_DAYS if dated and older_than(OUTDATED_DAYS) else None,
+        "outdated_days": OUTDATED_DAYS if dated and all_old else None,
         "problems": problems,
         "said": said(rows, query),
         "links": {
@@ -163,6 +166,12 @@ def all_dated(rows: listing.Page) -> bool:
     """Whether prices are shown, and none of them is within its limit of age."""
     priced = [row for row in rows.rows if row["usd_per_gpu_hour"] is not None]
     return bool(priced) and all(row["outdated"] for row in priced)
+
+
+@lru_cache(maxsize=1)
+def standing(_stamp: str, _day: date) -> tuple[dict[str, str], bool]:
+    """What holds until the catalog changes: names of providers, and whether every price is old."""
+    return provider_titles(), older_than(OUTDATED_DAYS)
 
 
 def provider_titles() -> dict[str, str]:

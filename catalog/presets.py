@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy as _
 from catalog import columns, wording
 from catalog.counts import count
 from catalog.filters import FACETS, FILTERS, OfferQuery, parse
-from catalog.models import CatalogVersion
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
 ANY_RDMA = "infiniband,roce,efa,erdma,omni_path,slingshot"
@@ -99,7 +98,7 @@ class Tab:
     current: bool
 
 
-def tabs(path: str, now: State) -> list[Tab]:
+def tabs(path: str, now: State, stamp: str) -> list[Tab]:
     """Every preset with its count; current only while exactly its filters are present."""
     filters = {name: text for name, text in now.items() if name in FILTERS}
     also = {name: now[name] for name in PAGE if name in now}
@@ -108,7 +107,7 @@ def tabs(path: str, now: State) -> list[Tab]:
         for _title, wanted in PRESETS
     ]
     holding[0] = not filters
-    counted = tab_counts(CatalogVersion.stamp())
+    counted = tab_counts(stamp)
     return [
         Tab(str(title), link(path, {**wanted, **also}), rows, current)
         for (title, wanted), rows, current in zip(PRESETS, counted, holding, strict=True)

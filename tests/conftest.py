@@ -23,6 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _nothing_remembered(request: pytest.FixtureRequest) -> None:
     """Each test has a catalog of its own, whose version may be the number of another's."""
     if "django_db_setup" in request.fixturenames:
-        from catalog import presets
+        from catalog import pages, presets
 
+        pages.standing.cache_clear()
         presets.tab_counts.cache_clear()

@@ -13,8 +13,9 @@ from django import template
 from django.utils.safestring import SafeString
 
 from catalog import charts, phrases, wording
+from catalog.columns import Column, Words
 from catalog.freshness import FACTS
-from catalog.presets import Facet, Option
+from catalog.presets import Choice, Facet, Option
 from catalog.wording import gettext
 
 register = template.Library()
@@ -249,6 +250,29 @@ def _option(option: Option, kind: str, text: str, apart: str = "") -> str:
         f'id="{option.parameter}-{escape(option.value)}" value="{escape(option.value)}"{ticked}> '
         f"{text} <span>{count}</span></label>"
     )
+
+
+@register.simple_tag
+def choice(gap: Choice) -> SafeString:
+    """A gap of the sentence that a bare page begins with."""
+    options = "".join(
+        f'<option value="{escape(value)}">{escape(text)}</option>' for value, text in gap.options
+    )
+    return safe(
+        f'<label class="s nw">{gap.label} <select id="f-{gap.name}" name="{gap.name}">'
+        f"{options}</select></label>"
+    )
+
+
+@register.simple_tag
+def column_boxes(title: Words, columns: Iterable[tuple[Column, bool]]) -> SafeString:
+    """A group of the column picker."""
+    boxes = "".join(
+        f'<label class="opt"><input type="checkbox" name="cols" value="{column.name}" '
+        f'id="col-{column.name}"{" checked" if shown else ""}> {column.title}</label>'
+        for column, shown in columns
+    )
+    return safe(f"<fieldset><legend>{title}</legend>{boxes}</fieldset>")
 
 
 # --- Pages other than the offers --------------------------------------------------------------
