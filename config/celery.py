@@ -9,7 +9,7 @@ import os
 
 from celery import Celery
 from django.conf import settings
-from kombu import Queue
+from kombu.entity import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -24,7 +24,7 @@ app = Celery("fabricscout", broker=broker(settings.REDIS_URL), set_as_current=Tr
 app.conf.update(
     imports=["catalog.tasks", "scrapers.tasks", "watches.tasks"],
     # A worker serves both; one that is told `-Q watches` is free for messages while others scrape.
-    task_queues=[Queue("scrapers"), Queue("watches")],
+    task_queues=[Queue(name) for name in ("scrapers", "watches")],  # type: ignore[no-untyped-call]
     task_default_queue="scrapers",
     task_routes={"watches.tick": "watches", "watches.deliver": "watches"},
     timezone="UTC",

@@ -1,6 +1,8 @@
 """The API: strict bodies, one owner, a secret that is shown once."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -219,3 +221,9 @@ def test_the_doors_are_in_the_schema_with_examples(client: Client) -> None:
     assert door["operationId"] == "watch_comparison"
     examples = door["requestBody"]["content"]["application/json"]["examples"]
     assert any(each["value"]["what"] == "price" for each in examples.values())
+
+
+def test_the_example_of_the_readme_makes_a_watch(script: Script, comparison: Comparison) -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    [body] = re.findall(r"/watches/ \\\n  -d '(.*?)'", text)
+    assert script.ask("post", of(comparison), json.loads(body)).status_code == 201
