@@ -3,7 +3,17 @@
 import importlib
 import sys
 
-BENCHES = ("api", "answers", "ingest", "stream", "scoring", "accuracy", "fabrics", "serving", "ablation")
+BENCHES = (
+    "api",
+    "answers",
+    "ingest",
+    "stream",
+    "scoring",
+    "accuracy",
+    "fabrics",
+    "serving",
+    "ablation",
+)
 WRITERS = ("curves", "accuracy_groups")  # that rewrite a file of the package: only when named
 
 for name in tuple(sys.argv[1:]) or BENCHES:
