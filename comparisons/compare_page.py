@@ -14,8 +14,8 @@ from catalog.ranking import OBJECTIVES, errors
 from comparisons import address, snapshot
 from comparisons.address import Address, said
 from comparisons.asked import question
+from comparisons.columns import Column, Money
 from comparisons.finding import finding
-from comparisons.measures import Column, Money
 from comparisons.snapshot import UNHEARD_OF, Snapshot
 from comparisons.table import table
 

@@ -9,7 +9,8 @@ from django.utils.translation import gettext, ngettext
 from catalog import wording
 from catalog.templatetags.quantities import number
 from comparisons.changes import SAME, percent
-from comparisons.measures import Column, unknowns
+from comparisons.columns import Column
+from comparisons.measures import unknowns
 from comparisons.snapshot import Snapshot
 
 Row = Mapping[str, Any]

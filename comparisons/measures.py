@@ -5,15 +5,15 @@ or the row does not apply). How a fact looks is what the offers page shows (`tem
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
-from typing import Any, Final
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from catalog import ranking, wording
+from catalog import wording
 from catalog.evidence import arises, value_text
 from catalog.facts import ATTRIBUTES
 from catalog.records import PriceModel
@@ -37,75 +37,11 @@ from catalog.templatetags.quantities import (
     whole,
 )
 from comparisons.changes import gone
-from comparisons.snapshot import NOT_OFFERED, OFFERED, UNRECORDED
+from comparisons.columns import ABSENT, Column, Money
+from comparisons.snapshot import NOT_OFFERED
 
 Row = Mapping[str, Any]
 Words = str | Promise
-
-
-class _Absent:
-    """Nothing to compare, and not unknown."""
-
-
-ABSENT: Final = _Absent()
-
-
-@dataclass(frozen=True, slots=True)
-class Money:
-    """What amounts are shown in. [USD for one unit]"""
-
-    code: str = "USD"
-    usd_per_unit: float = 1.0
-    day: str = ""  # of that rate
-
-    @classmethod
-    def of(cls, said: Row | None) -> "Money":
-        """The currency of an answer; the dollar where it names none."""
-        if not said:
-            return cls()
-        return cls(said["code"], float(said["usd_per_unit"]), str(said["rate_date"]))
-
-    @property
-    def sign(self) -> str:
-        """$, or the code of another currency."""
-        return "$" if self.code == "USD" else self.code
-
-    def amount(self, usd: Any, offer: Row) -> float | None:
-        """Dollars as this currency; at the provider's own rate where it asks for that currency."""
-        if usd is None:
-            return None
-        own = offer.get("native_currency") == self.code and offer.get("usd_rate")
-        return float(usd) / (float(offer["usd_rate"]) if own else self.usd_per_unit)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One offer: its row with the evidence of its type, and what each workload does on it."""
-
-    key: str
-    status: str
-    offer: Row
-    prices: Mapping[str, Row] = field(default_factory=dict)  # by price model
-    results: Mapping[int, Row] = field(default_factory=dict)  # by workload, as `ranking.row_of`
-    reasons: Mapping[int, str] = field(default_factory=dict)  # why it is left out there
-
-    @property
-    def offered(self) -> bool:
-        """Whether it can be rented as asked."""
-        return self.status == OFFERED
-
-    @property
-    def nothing(self) -> Any:
-        """What stands in place of its price: unknown is not the same as not offered."""
-        return None if self.status == UNRECORDED else ABSENT
-
-    @property
-    def title(self) -> str:
-        """The provider, its name for the type, and how it is sold where that is not on demand."""
-        model = self.offer["price_model"]
-        sold = wording.word("price_model", model) if model not in {None, "on_demand"} else ""
-        name = f"{self.offer['provider_title']} {self.offer['instance_type']}"
-        return f"{name} ({sold})" if sold else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,8 +354,3 @@ EVIDENCE = (
     Measure(_("Facts disputed"), "", lambda c: len(c.offer["disputed"]),
             lambda c: f"{len(c.offer['disputed'])}{_listed(c.offer['disputed'])}", "low", ""),
 )  # fmt: skip
-
-
-def result_of(result: Row, offer: Row) -> dict[str, Any]:
-    """A result as the page of a ranking shows its row."""
-    return ranking.row_of({**result, "offer": offer})

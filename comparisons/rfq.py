@@ -16,7 +16,7 @@ from catalog.evidence import arises
 from catalog.instances import CHECKLIST
 from catalog.templatetags.quantities import day_of, number
 from comparisons.changes import claimed, fact_text
-from comparisons.measures import Column
+from comparisons.columns import Column
 from comparisons.snapshot import Snapshot
 from comparisons.table import chosen
 

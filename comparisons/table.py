@@ -16,7 +16,8 @@ from catalog import wording
 from catalog.templatetags.quantities import day_of, number, safe
 from comparisons.asked import SHOWN
 from comparisons.changes import SAME, percent, signed
-from comparisons.measures import ABSENT, FACTS, Column, Measure, groups, result_of
+from comparisons.columns import ABSENT, Column, result_of
+from comparisons.measures import FACTS, Measure, groups
 from comparisons.snapshot import OFFERED, Snapshot
 
 Row = Mapping[str, Any]
