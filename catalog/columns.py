@@ -82,7 +82,7 @@ COLUMNS: Mapping[str, Column] = {
                sorts=False),
         Column("collected_at", "evidence", _("Price seen"), "", _("Price seen"), "n o3"),
         Column("source_url", "evidence", _("Source of the price"), "", _("Source of the price"),
-               "o3", sorts=False),
+               "w6 o3 src", sorts=False),
     )
 }  # fmt: skip
 USUAL = tuple(name for name, column in COLUMNS.items() if column.usual)

@@ -14,6 +14,8 @@ PRESET = "/?nvlink=true&infiniband=true"
 INSTANCE = "/instances/azure/Standard_ND96isr_H100_v5/"
 EVERY = (
     "/", PRESET, "/?nvlink=true&rows=region", "/?nvlink=true&fabric_gbits_per_s_per_gpu_min=3000",
+    "/?nvlink=true&cols=gpu,sharp,source_url,collected_at&pick=aws/p5.48xlarge%3Bon_demand",
+    "/workloads/llama3-70b-decode/?gpus=16&nvlink=true&infiniband=true",
     INSTANCE, "/instances/azure/Standard_ND128isr_GB300_v6/", "/instances/aws/g4dn.metal/",
     "/instances/hyperstack/n3-A100x8-NVLink/", "/instances/aws/g6f.large/", "/providers/",
     "/workloads/", "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true",
