@@ -29,7 +29,7 @@ from comparisons.compare_page import shown
 from comparisons.models import Comparison, Run
 from comparisons.table import Table
 
-SHOWN_CHANGES, SHOWN_RUNS, PER_PAGE = 60, 20, 50
+SHOWN_CHANGES, SHOWN_RUNS, PER_PAGE = 60, 20, 20
 TOP = 6  # a rank that moved further down is told in the file alone
 form_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
