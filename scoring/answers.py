@@ -163,10 +163,13 @@ def interval_stratum(cluster: Cluster, job: Job) -> str:
     return INTERVAL.generations.get(cluster.gpu.family_name, "other")
 
 
-def residuals(cluster: Cluster, job: Job, gpus: int) -> Mapping[str, float]:
-    """p10 and p90 of ln(measured / predicted) for jobs of this kind on GPUs of this kind."""
+def residuals(cluster: Cluster, job: Job, *, crosses: bool) -> Mapping[str, float]:
+    """p10 and p90 of ln(measured / predicted) for jobs of this kind on GPUs of this kind.
+
+    A custom job's are wider where it `crosses` the fabric.
+    """
     if job.trains:
         return INTERVAL.train[interval_stratum(cluster, job)]
     if job.kind == "decode":
         return INTERVAL.decode["mixture" if job.transformer.experts else "dense"]
-    return INTERVAL.custom["across" if gpus > cluster.near_gpus else "inside"]
+    return INTERVAL.custom["across" if crosses else "inside"]

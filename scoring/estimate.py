@@ -211,9 +211,8 @@ def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) 
         split = ", ".join(f"{k} {v}" for k, v in layout.as_json().items() if v not in (1, 0))
         memory = _memory(cluster, job, layout).sentence(cluster.gpu)
         reasons.append(f"{memory} ({fixed}, with {split or 'one GPU'})")
-    return DoesNotFit(
-        cluster.name, job.name, gpus, tuple(reasons), cluster.assumptions, cluster.warnings
-    )
+    said = cluster.said(talks=False, crosses=False)  # links decide nothing of what fits
+    return DoesNotFit(cluster.name, job.name, gpus, tuple(reasons), *said)
 
 
 def _seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
@@ -253,18 +252,27 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     seconds = sum(time.values())
     exposed = sum(time[name] for name in WAITING)
     memory = _memory(cluster, job, layout)
-    low, high = _interval(cluster, job, gpus, layout, seconds)
+    fast = _reading(cluster.optimistic, job, gpus, layout, seconds)
+    slow = _reading(cluster.pessimistic, job, gpus, layout, seconds)
+    # What the unknown could change counts as used: another layout would use it.
+    open_ended = fast < seconds or slow > seconds
+    talks = open_ended or any(float(t.group.ranks) > 1 for t in traffic)
+    crosses = gpus > cluster.near_gpus and (
+        open_ended or any(float(t.group.domains) > 1 for t in traffic)
+    )
+    low, high = _interval(cluster, job, crosses, min(fast, seconds), max(slow, seconds))
     serving = job.kind == "decode"
     wanted = stored(job) if serving else job.precision
     precision = multiplied(cluster.gpu, job)
-    warnings = list(cluster.warnings)
+    assumed, warned = cluster.said(talks=talks, crosses=crosses)
+    warnings = list(warned)
     if precision != wanted:
         warnings.append(f"{cluster.gpu.slug} does not compute in {wanted}: runs in {precision}")
     if layout.gpus < gpus:
         warnings.append(f"{gpus - int(layout.gpus)} of {gpus} GPUs idle: no better split of all")
-    if not cluster.measured:
+    if not cluster.measured(crosses=crosses):
         warnings.append("this GPU or fabric was never measured: the interval is twice as wide")
-    assumptions = (*cluster.assumptions, *job.assumptions, *_standing_assumptions(job))
+    assumptions = (*assumed, *job.assumptions, *_standing_assumptions(job))
     tokens: float | None = None
     if job.kind == "decode":
         tokens = float(tokens_per_s(job, layout, seconds))
@@ -348,15 +356,13 @@ def _collective(cluster: Cluster, job: Job, layout: Layout, t: Traffic) -> dict[
 
 
 def _interval(
-    cluster: Cluster, job: Job, gpus: int, layout: Layout, seconds: float
+    cluster: Cluster, job: Job, crosses: bool, fastest: float, slowest: float
 ) -> tuple[float, float]:
     """p10 and p90 of the step time: the model's residuals, and the reach of unknown facts. [s]"""
-    residual = residuals(cluster, job, gpus)
-    factor = 1.0 if cluster.measured else INTERVAL.unmeasured_factor
-    fast = _reading(cluster.optimistic, job, gpus, layout, seconds)
-    slow = _reading(cluster.pessimistic, job, gpus, layout, seconds)
-    low = min(fast, seconds) * math.exp(residual["low"] * factor)
-    return low, max(slow, seconds) * math.exp(residual["high"] * factor)
+    residual = residuals(cluster, job, crosses=crosses)
+    factor = 1.0 if cluster.measured(crosses=crosses) else INTERVAL.unmeasured_factor
+    low, high = (math.exp(residual[end] * factor) for end in ("low", "high"))
+    return fastest * low, slowest * high
 
 
 def _reading(cluster: Cluster | None, job: Job, gpus: int, layout: Layout, seconds: float) -> float:

@@ -80,6 +80,8 @@ class Cluster:
     usd_per_hour: float | None  # of one node
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    of_links: tuple[str, ...] = ()  # of both, what matters only where GPUs exchange anything,
+    of_fabric: tuple[str, ...] = ()  # and only where something leaves domain and node
     pessimistic: "Cluster | None" = field(default=None, repr=False)
     optimistic: "Cluster | None" = field(default=None, repr=False)
 
@@ -175,10 +177,23 @@ class Cluster:
         """True where a fact that moves the estimate was not known."""
         return self.pessimistic is not None
 
-    @property
-    def measured(self) -> bool:
-        """True where kernels and fabric are of kinds that the constants were measured on."""
-        return self.gpu.measured and self.fabric in (*MEASURED_FABRICS, "none")
+    def measured(self, *, crosses: bool) -> bool:
+        """True where the constants were measured on such GPUs, and on such a fabric if it counts.
+
+        Parameters
+        ----------
+        crosses
+            Whether anything is sent over the fabric.
+        """
+        return self.gpu.measured and (not crosses or self.fabric in MEASURED_FABRICS)
+
+    def said(self, *, talks: bool, crosses: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Assumptions, and warnings, that matter to a job that `talks` or `crosses` the fabric."""
+        idle = {*(() if talks else self.of_links), *(() if crosses else self.of_fabric)}
+        kept = [
+            tuple(t for t in texts if t not in idle) for texts in (self.assumptions, self.warnings)
+        ]
+        return kept[0], kept[1]
 
     @property
     def cliff(self) -> float | None:
@@ -214,6 +229,8 @@ class Cluster:
             usd_per_hour=None,
             assumptions=(),
             warnings=(),
+            of_links=(),
+            of_fabric=(),
             pessimistic=None,
             optimistic=None,
         )
@@ -232,17 +249,17 @@ def unknown_facts(given: Mapping[str, object]) -> dict[str, tuple[object, object
 
 def _read_as(facts: Facts, name: str, case: str) -> Cluster:
     """The cluster with every unknown read low, as expected, or high."""
-    notes: list[str] = []
-    warnings: list[str] = []
+    notes, warnings = list[str](), list[str]()  # of the links in a domain and in a node
+    beyond, beyond_warnings = list[str](), list[str]()  # of the fabric
     part, count = facts.part()
     scale_up = facts.scale_up_read(case, notes)
     domain, total, pair = facts.domain_read(part, scale_up, count, warnings)
-    fabric, node_rate = facts.fabric_read(case, count, notes, warnings)
+    fabric, node_rate = facts.fabric_read(case, count, beyond, beyond_warnings)
     direct = facts.gpudirect
     if direct is None:
         direct = fabric in DIRECT_FABRICS and case != "low"
         if fabric in DIRECT_FABRICS:
-            notes.append(f"gpudirect is unknown: assumed {'yes' if direct else 'no'}")
+            beyond.append(f"gpudirect is unknown: assumed {'yes' if direct else 'no'}")
     p2p = facts.pcie_p2p
     if p2p is None:
         p2p = part.pcie_p2p
@@ -274,8 +291,10 @@ def _read_as(facts: Facts, name: str, case: str) -> Cluster:
         site_round_trip_s=facts.site_round_trip_s,
         max_gpus=facts.max_gpus,
         usd_per_hour=facts.usd_per_hour,
-        assumptions=tuple(notes),
-        warnings=tuple(warnings),
+        assumptions=(*notes, *beyond),
+        warnings=(*warnings, *beyond_warnings),
+        of_links=(*notes, *warnings),
+        of_fabric=(*beyond, *beyond_warnings),
     )
 
 

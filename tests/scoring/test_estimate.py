@@ -239,6 +239,43 @@ def test_json_has_every_promised_key():
 
 
 def test_a_custom_job_across_the_fabric_is_less_certain_than_inside_a_domain():
-    task = Job.from_fields({"kind": "custom", "hbm_bytes": 6.9e11})
+    sum_of_all = {"kind": "all_reduce", "bytes": 1e6, "count": 1, "scaling": "fixed"}
+    task = Job.from_fields({"kind": "custom", "hbm_bytes": 6.9e11, "messages": [sum_of_all]})
     inside, across = (best(H100, task, gpus) for gpus in (8, 64))
     assert across.high_s / across.low_s > 1.05 * inside.high_s / inside.low_s
+
+
+DARK = {"fabric": None, "fabric_gbits_per_s": None, "fabric_nics": None, "gpudirect": None,
+        "fabric_gbits_per_s_per_nic": None, "gpudirect_rdma": None}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("task", "gpus"), [("llama3-70b-decode", 8), ("llama3-8b-lora", 1), ("llama3-8b-pretrain", 8),
+                       ("hpc-fft", 8), ("llama3-405b-pretrain", 8)]
+)  # fmt: skip
+def test_inside_one_node_no_fabric_changes_or_widens_anything(task, gpus):
+    known = best(H100, job(task), gpus).to_json()
+    for fabric in (DARK, DARK | {"fabric": "ethernet"}, {"oversubscription": 4}):
+        other = best(with_fields(**fabric), job(task), gpus).to_json()
+        assert other | {"cluster": ""} == known | {"cluster": ""}
+
+
+def test_layouts_that_never_leave_their_nodes_are_as_sure_on_any_fabric():
+    task = job("llama3-70b-decode")
+    known, dark = best(H100, task, 64), best(with_fields(**DARK), task, 64)
+    assert not any(sent["crossing_bytes"] for sent in known.collectives)
+    assert (dark.low_s, dark.high_s) == pytest.approx((known.low_s, known.high_s))
+    assert not any("fabric" in said for said in (*dark.warnings, *dark.assumptions))
+
+
+def test_frames_that_do_not_talk_are_as_sure_on_many_nodes_as_on_one():
+    one, many = (best(with_fields(**DARK), job("render-batch"), n) for n in (8, 256))
+    assert many.high_s / many.step_time_s == pytest.approx(one.high_s / one.step_time_s)
+    assert not many.warnings
+
+
+def test_what_the_unknown_fabric_slows_widens_and_says_so():
+    known, dark = best(H100, GPT3, 512), best(with_fields(**DARK), GPT3, 512)
+    assert dark.high_s / dark.low_s > known.high_s / known.low_s
+    assert any("fabric" in said for said in dark.warnings)
+    assert any("fabric is unknown" in said for said in dark.assumptions)
