@@ -78,17 +78,18 @@ def main() -> None:
 [{kind}]
 what = "{what}"
 rows = {said["rows"]}
-median_abs_error = {said["median_abs_error"]:.4f}
-p90_abs_error = {said["p90_abs_error"]:.4f}
-bias = {said["bias"]:.4f}
+configurations = {said["n"]}
+median_abs_error = {said["median_abs_error"]:.5f}
+p90_abs_error = {said["p90_abs_error"]:.5f}
+bias = {said["bias"]:.5f}
 not_predicted = {skipped}
 measured_on = {datetime.now(UTC).date()}
 """
         if kind == "train":
             unseen = report_training()
-            text += f"unseen_source_median = {unseen:.4f}\n"
+            text += f"unseen_source_median = {unseen:.5f}\n"
         if kind == "collective":
-            text += f"unseen_gpu_median = {report_curves():.4f}\n"
+            text += f"unseen_gpu_median = {report_curves():.5f}\n"
     OUT.write_text(text + spans_text())
 
 

@@ -132,9 +132,9 @@ def _set(table: LinkConstants | FabricConstants, values: dict[str, float]) -> No
 def _summary(found: list[float]) -> dict[str, Any]:
     return {
         "rows": len(found),
-        "median_abs_error": round(float(np.median(np.abs(found))), 4),
-        "p90_abs_error": round(float(np.quantile(np.abs(found), 0.9)), 4),
-        "bias": round(float(np.median(found)), 4) + 0.0,  # no -0.0
+        "median_abs_error": round(float(np.median(np.abs(found))), 5),
+        "p90_abs_error": round(float(np.quantile(np.abs(found), 0.9)), 5),
+        "bias": round(float(np.median(found)), 5) + 0.0,  # no -0.0
     }
 
 
