@@ -191,6 +191,7 @@ MUST_BE = (
     gettext_noop("must be two capital letters, like US or JP."),
     gettext_noop("'%(text)s' is not a provider. There are: %(known)s."),
     gettext_noop("'%(text)s' is not a GPU; near it are %(near)s."),
+    gettext_noop("'%(text)s' is not a GPU, nor is any near it."),
     gettext_noop("'%(text)s' is none of: %(choices)s."),
     gettext_noop("must be a date or time like 2026-11-29 or 2026-11-29T12:00Z."),
     gettext_noop("is not a cursor of this service."),

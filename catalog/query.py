@@ -99,7 +99,8 @@ def gpu(text: str) -> str:
     """The slug of a GPU SKU of the catalog."""
     if text not in gpus():
         near = difflib.get_close_matches(text, gpus(), n=3, cutoff=0.4)
-        raise ValueError(f"{text[:80]!r} is not a GPU; near it are {', '.join(near) or 'none'}.")
+        said = f"; near it are {', '.join(near)}" if near else ", nor is any near it"
+        raise ValueError(f"{text[:80]!r} is not a GPU{said}.")
     return text
 
 

@@ -199,7 +199,8 @@ def job_of(workload: object) -> scoring.Job:
         if isinstance(workload, Mapping):
             return scoring.Job.from_fields(workload)
     except scoring.FieldError as problem:
-        raise BadQuery({f"workload.{problem.field}": [without_field(problem)]}) from None
+        where = "workload" if isinstance(workload, str) else f"workload.{problem.field}"
+        raise BadQuery({where: [without_field(problem)]}) from None
     raise BadQuery(
         {"workload": ["must be a slug of workloads/, or an object that describes a job."]}
     )

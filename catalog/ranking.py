@@ -79,12 +79,13 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
     path = request.path
     has_tokens = chosen["kind"] != "custom"
     now, query, own, problems = readable(request.GET, path, has_tokens=has_tokens)
+    title = heading(chosen["title"], own["gpus"], own["nodes"])
     too_much = ""
     until = time.monotonic() + PATIENCE_S
     try:
         result = estimates.rank(slug, query=query, scenarios=True, until=until, **own)
     except estimates.Unfinished as far:
-        return waiting(request, heading(chosen["title"], own["gpus"]), far)
+        return waiting(request, title, far)
     except estimates.TooMuch as cap:
         too_much, result = str(cap), {"results": [], "left_out": []}
     first: dict[str, Any] = next(iter(result["results"]), {})
@@ -99,7 +100,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "room": "workloads",
         "workload": described(chosen),
         **{name: own[name] for name in own if name != "what_if"},
-        "heading": heading(chosen["title"], own["gpus"]),
+        "heading": title,
         "amounts": amounts(now, has_tokens=has_tokens),
         "supposed": own["what_if"],
         "scenarios": [(name, scenario_title(name)) for name in estimates.SCENARIOS],
@@ -109,7 +110,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "narrow": list(narrower(path, now)),
         "per": per(result["results"]),
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
-        "saved_as": presets.link("", {"workload": slug, "gpus": str(own["gpus"]), **_saved(now)}),
+        "saved_as": presets.link("", {"workload": slug, **_counted(own), **_saved(now)}),
         "problems": problems,
         "rows": rows,
         "all_rows": len(result["results"]),
@@ -138,6 +139,11 @@ def waiting(request: HttpRequest, title: str, far: estimates.Unfinished) -> Http
     response["Refresh"] = "0"
     response["Cache-Control"] = "no-store"
     return response
+
+
+def _counted(own: Mapping[str, Any]) -> dict[str, str]:
+    """The count that is asked for; none where a wish finds it."""
+    return {name: str(own[name]) for name in ("gpus", "nodes") if own[name] is not None}
 
 
 def _saved(now: Mapping[str, str]) -> dict[str, str]:
@@ -176,9 +182,11 @@ def described(workload: Mapping[str, Any]) -> dict[str, Any]:
 # --- The form ---------------------------------------------------------------------------------
 
 
-def heading(title: str, gpus: int | None) -> str:
-    """What is ranked: on a count of GPUs, or on the fewest that do."""
+def heading(title: str, gpus: int | None, nodes: int | None = None) -> str:
+    """What is ranked: on a count of GPUs or instances, or on the fewest that do."""
     title = phrases.said(title)
+    if nodes is not None:
+        return gettext("%(title)s on %(n)s instances") % {"title": title, "n": nodes}
     if gpus is None:
         return gettext("%(title)s: the fewest GPUs that do") % {"title": title}
     return gettext("%(title)s on %(n)s GPUs") % {"title": title, "n": gpus}

@@ -18,7 +18,7 @@ from catalog.templatetags.quantities import number
 
 GPUS = 256
 AMOUNTS = ("hours", "tokens", "steps", "deadline_hours", "budget_usd")
-OWN = ("gpus", "objective", "what_if", *AMOUNTS, "workload")  # parameters that are not filters
+OWN = ("gpus", "nodes", "objective", "what_if", *AMOUNTS, "workload")  # no filters
 SUFFIX = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 AMOUNT = re.compile(
     r"\$?(\d{1,20}(?:,\d{3})*(?:\.\d{1,6})?(?:e\d{1,2})?) ?([kmbgt]?)", re.IGNORECASE | re.ASCII
@@ -31,18 +31,19 @@ def readable(
 ) -> tuple[dict[str, str], OfferQuery, dict[str, Any], list[Problem]]:
     """The state, the filters, the form's own fields, and the parameters that cannot be read."""
     now, problems = presets.state(given), list[Problem]()
-    own: dict[str, Any] = {"gpus": None, "objective": OBJECTIVES[0], "what_if": None}
+    own: dict[str, Any] = {"gpus": None, "nodes": None, "objective": OBJECTIVES[0], "what_if": None}
     own |= dict.fromkeys(AMOUNTS)
 
     def refuse(name: str, must_be: str) -> None:
         problems.append(_problem(now, path, name, must_be))
 
-    if text := now.get("gpus"):
-        if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) and int(text) <= MOST_GPUS:
-            own["gpus"] = int(text)
-        else:
-            limit = gettext("must be a whole number from 1 to %(most)s.") % {"most": MOST_GPUS}
-            refuse("gpus", limit)
+    for name in ("gpus", "nodes"):
+        if text := now.get(name):
+            if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) and int(text) <= MOST_GPUS:
+                own[name] = int(text)
+            else:
+                limit = gettext("must be a whole number from 1 to %(most)s.") % {"most": MOST_GPUS}
+                refuse(name, limit)
     for name in AMOUNTS:
         if text := now.get(name):
             own[name] = _amount(text, MOST[name])
@@ -62,7 +63,8 @@ def readable(
         own[wrong] = None
     for name, said in contradictions(own).items():
         refuse(name, " ".join(said))
-        own[name] = GPUS if name == "gpus" else None
+        own[name] = (own["gpus"] or GPUS) if name == "gpus" else None
+        own["nodes"] = None if name == "gpus" else own["nodes"]
     while True:
         try:
             query = parse(presets.reading(now), also=OWN)
@@ -78,7 +80,7 @@ def _finds_its_count(own: dict[str, Any]) -> None:
     """Without a count a wish finds one; without a wish it is the usual one."""
     wished = own["deadline_hours"] or own["budget_usd"]
     amount = own["tokens"] or own["steps"]
-    if own["gpus"] is None and not (wished and amount):
+    if own["gpus"] is None and own["nodes"] is None and not (wished and amount):
         own["gpus"] = GPUS
 
 

@@ -69,11 +69,14 @@ def install(venv: Path, lock: Path) -> None:
 
 
 def offer_command(venv: Path) -> None:
-    """`bin/fabricscout`: the client of this checkout as it stands; nothing is built or copied."""
+    """`bin/fabricscout`: the client of this checkout as it stands; nothing is built or copied.
+
+    With -P, no module of the folder that one stands in is run in place of ours.
+    """
     (packages,) = venv.glob("lib/python*/site-packages")
     python = shlex.quote(str(venv / "bin" / "python"))
     put(packages / "fabricscout.pth", f"{CLIENT}\n")
-    put(venv / "bin" / "fabricscout", f'#!/bin/sh\nexec {python} -m fabricscout "$@"\n')
+    put(venv / "bin" / "fabricscout", f'#!/bin/sh\nexec {python} -P -m fabricscout "$@"\n')
 
 
 def put(file: Path, text: str) -> None:

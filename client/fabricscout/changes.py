@@ -7,6 +7,7 @@ from typing import Literal, TypedDict
 
 from fabricscout.answers import Offer
 from fabricscout.connection import Value
+from fabricscout.errors import asked_as
 
 Moment = str | date  # a datetime, too; a day is its last moment
 IDENTITY = ("provider", "via", "instance_type", "region", "tier", "price_model")
@@ -58,13 +59,13 @@ def changes(
     """
     asked = {"rows": "region", **filters, "fields": SHOWN}
     keys = tuple(key for key in IDENTITY if key != "region" or asked["rows"] == "region")
-    before, after = (
-        {
-            tuple(offer[key] for key in keys): offer  # type: ignore[literal-required]
-            for offer in offers(**{**asked, "as_of": moment})
-        }
-        for moment in (since, until)
-    )
+
+    def of(name: str, moment: Moment | None) -> dict[tuple[object, ...], Offer]:
+        with asked_as(as_of=name):
+            found = offers(**{**asked, "as_of": moment})
+        return {tuple(offer[key] for key in keys): offer for offer in found}  # type: ignore[literal-required]
+
+    before, after = of("since", since), of("until", until)
     return sorted(_differences(before, after), key=_steepest_first)
 
 

@@ -42,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _write(command.run(scout, asked), asked)
     except BadInput as refused:
         for field, said in refused.fields.items() or [("", [refused.message])]:
-            _say(f"{field} {' '.join(said)}".strip())
+            words = " ".join(said)
+            _say(
+                f"{field}: {words}" if field and words[:1].isupper() else f"{field} {words}".strip()
+            )
         return BAD_INPUT
     except NotFound as refused:
         _say(refused.message)
@@ -53,16 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write(answer: Answer, asked: Asked) -> int:
-    rows = list(answer.rows)
+    rows = list(answer.rows)[: asked.own("limit")]
     if asked.own("json"):
         whole = {"results": rows, **answer.about} if answer.whole is None else answer.whole
-        sys.stdout.write(as_json(whole))
+        cut = {answer.within: whole[answer.within][: asked.own("limit")]} if answer.within else {}
+        sys.stdout.write(as_json({**whole, **cut}))
     elif asked.own("csv"):
         sys.stdout.write(as_csv(rows))
     elif rows:
         sys.stdout.write(as_table(rows, answer.columns, answer.headings, answer.absent))
     if not asked.own("json"):
-        for note in answer.notes:
+        for note in answer.notes or ([] if rows or answer.code == FOUND else ["nothing matches."]):
             _say(note)
     return answer.code if answer.code is not None else (FOUND if rows else NOTHING)
 

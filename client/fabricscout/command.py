@@ -46,7 +46,8 @@ class Answer:
     headings: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)  # said besides the rows, in JSON
-    whole: object = None  # what JSON has instead of rows and `about`
+    whole: Mapping[str, Any] | None = None  # what JSON has instead of rows and `about`
+    within: str = ""  # the key of `whole` that holds the rows, to be cut as they are
     notes: Sequence[str] = ()
     code: int | None = None  # the exit code, where it is not "found or not"
 

@@ -5,6 +5,7 @@ from typing import Any
 from fabricscout import lists, rankings, saved
 from fabricscout.client import FabricScout
 from fabricscout.command import ROWS_OF_A_TABLE, Answer, Asked, Command, bad
+from fabricscout.errors import FabricScoutError
 
 
 def _parameters(scout: FabricScout, asked: Asked) -> Answer:
@@ -33,8 +34,8 @@ def _mcp(scout: FabricScout, _asked: Asked) -> Answer:
     try:
         from fabricscout import mcp_server  # noqa: PLC0415 -- the SDK is an extra
     except ImportError as missing:
-        said = f"needs the MCP SDK ({missing.name} is missing): pip install 'fabricscout[mcp]'."
-        raise bad("mcp", said) from missing
+        need = f"mcp needs the MCP SDK ({missing.name} is missing)"
+        raise FabricScoutError(f"{need}: pip install './client[mcp]' in a checkout.") from missing
     mcp_server.serve(scout)
     return Answer((), (), code=0)
 

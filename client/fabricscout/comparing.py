@@ -91,13 +91,22 @@ def _halves(pick: str) -> tuple[str, str]:
 
 
 def _facts(types: Sequence[Instance]) -> Iterable[Line]:
-    """Every attribute of which something is known of one of them."""
-    for facts in zip(*(kind["facts"] for kind in types), strict=True):
-        if any(fact["value"] is not None for fact in facts):
+    """Every attribute of which something is known of one of them.
+
+    A type lists those that any type may have, and what was said of it alone.
+    """
+    of_each = [{fact["attribute"]: fact for fact in kind["facts"]} for kind in types]
+    units = {name: fact["unit"] for facts in of_each for name, fact in facts.items()}
+    for name, unit in units.items():
+        said = [facts.get(name) for facts in of_each]
+        if any(fact and fact["value"] is not None for fact in said):
             cells = [
-                _cell(f["value"], f["basis"], f["source"], f["checked"], f["note"]) for f in facts
+                _cell(f["value"], f["basis"], f["source"], f["checked"], f["note"])
+                if f
+                else _cell(None, None, None, None, "")
+                for f in said
             ]
-            yield {"attribute": facts[0]["attribute"], "unit": facts[0]["unit"], "cells": cells}
+            yield {"attribute": name, "unit": unit, "cells": cells}
 
 
 def _price(types: Sequence[Instance], price_model: str) -> Line:

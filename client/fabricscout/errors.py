@@ -1,6 +1,7 @@
 """What goes wrong, one kind an exception; all of them are `FabricScoutError`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 
 class FabricScoutError(Exception):
@@ -22,6 +23,16 @@ class ApiError(FabricScoutError):
         self.code = code
         self.message = message
         self.fields = fields
+
+
+@contextmanager
+def asked_as(**names: str) -> Iterator[None]:
+    """Name what was asked by its own name, where the service refuses it by another of its own."""
+    try:
+        yield
+    except ApiError as refused:
+        refused.fields = {names.get(field, field): said for field, said in refused.fields.items()}
+        raise
 
 
 class BadInput(ApiError):

@@ -6,7 +6,7 @@ from typing import Any
 
 from fabricscout.answers import Diff, Run, Saved, Watch
 from fabricscout.connection import Connection, Parameters, written
-from fabricscout.errors import NotFound
+from fabricscout.errors import NotFound, asked_as
 from fabricscout.rows import Rows
 
 
@@ -110,7 +110,8 @@ class Watches:
         channel = {"channel": "webhook", "url": webhook} if webhook else {"channel": "mail"}
         asked = {"what": what, "threshold": threshold, "pace": pace, **channel}
         body = {key: value for key, value in asked.items() if value is not None}
-        watch: Watch = self._connection.send("POST", f"comparisons/{comparison}/watches/", body)
+        with asked_as(url="webhook"):
+            watch: Watch = self._connection.send("POST", f"comparisons/{comparison}/watches/", body)
         return watch
 
     def test(self, watch: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The commands onto one list each: offers, fabrics, prices, changes, facts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -107,7 +108,11 @@ def facts(scout: FabricScout, asked: Asked) -> Answer:
     provider, slash, name = subject.partition("/")
     if not slash or asked.parameters:
         rows = scout.facts(**{"live": True, **asked.page, "subject": subject})
-        return _listed(rows, asked, FACT_COLUMNS, unit="-", disputed="-")
+        found = _listed(rows, asked, FACT_COLUMNS, unit="-", disputed="-")
+        if slash or found.rows:
+            return found
+        said = f"no GPU is called {subject!r}; a type is PROVIDER/TYPE."
+        return replace(found, notes=[said])
     whole = scout.instance(provider, name)
     absent = {"unit": "-", "basis": "-", "checked": "-", "source": "nobody says"}
-    return Answer(whole["facts"], FACT_COLUMNS, absent=absent, whole=whole)
+    return Answer(whole["facts"], FACT_COLUMNS, absent=absent, whole=whole, within="facts")

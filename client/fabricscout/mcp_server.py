@@ -28,11 +28,13 @@ from mcp_types import (
 
 from fabricscout.client import FabricScout
 from fabricscout.errors import ApiError, BadInput, FabricScoutError
+from fabricscout.reasons import reasons
 
 Json = dict[str, Any]
 T = TypeVar("T")
 ROWS = 10  # of an answer, where nothing else is asked
 RANKED = 5
+REASONS = 10  # why offers are left out of a ranking
 INSTRUCTIONS = (
     "Rentable GPU clusters compared by their interconnect. null is unknown: never zero, never "
     "'no'; a price of null is not published. Every value has a source and a date: give them with "
@@ -239,17 +241,16 @@ def _rank(scout: FabricScout, asked: Json) -> Json:
     limit = asked.get("limit", RANKED)
     if not isinstance(limit, int):
         raise _bad("limit", "must be a whole number.")
+    why = reasons(found["left_out"])
     return {
         **found,
         "ranked": len(found["results"]),
         "results": [
             {**each, "offer": _cut([each["offer"]], OFFER)[0]} for each in found["results"][:limit]
         ],
-        "left_out": [
-            {key: each["offer"].get(key) for key in ("provider", "instance_type")}
-            | {"reason": each["reason"]}
-            for each in found["left_out"]
-        ],
+        "left_out": why[:REASONS],
+        "left_out_offers": len(found["left_out"]),
+        "left_out_reasons_cut": len(why[REASONS:]),
     }
 
 

@@ -62,7 +62,7 @@ def diff(scout: FabricScout, asked: Asked) -> Answer:
     kept = scout.comparisons.find(asked.own("name"))
     found = scout.comparisons.diff(kept["id"], asked.own("from"), asked.own("to"))
     absent = {"key": "-", "delta_percent": "-", "effect": "-"}
-    return Answer(found["changes"], DIFF_COLUMNS, absent=absent, whole=found)
+    return Answer(found["changes"], DIFF_COLUMNS, absent=absent, whole=found, within="changes")
 
 
 def watch(scout: FabricScout, asked: Asked) -> Answer:

@@ -365,7 +365,7 @@ def test_a_job_of_ones_own_can_be_described(post):
     ("body", "field", "says"),
     [
         ({"gpus": 8}, "workload", "must be a slug"),
-        ({"workload": "gpt-5", "gpus": 8}, "workload.job", "gpt"),
+        ({"workload": "gpt-5", "gpus": 8}, "workload", "gpt"),
         ({"workload": "hpc-halo"}, "gpus", "either gpus or nodes"),
         ({"workload": "hpc-halo", "gpus": 8, "nodes": 1}, "gpus", "either gpus or nodes"),
         ({"workload": "hpc-halo", "gpus": 0}, "gpus", "from 1 to"),

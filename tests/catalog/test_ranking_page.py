@@ -48,6 +48,15 @@ def test_a_wish_that_no_cluster_keeps_is_told_the_nearest(page: Any) -> None:
     assert "The nearest: " in html
 
 
+def test_a_count_of_instances_is_a_count_as_it_is_to_the_api(page: Any) -> None:
+    html = page("nodes=32")
+    assert f"{JOB} on 32 instances" in html
+    assert f"/comparisons/new/?workload={JOB}&amp;nodes=32" in html
+    assert "None" not in html
+    assert "give either gpus or nodes" in page("nodes=32&gpus=64", 400)
+    assert "must be a whole number" in page("nodes=many", 400)
+
+
 def test_the_one_fact_to_ask_for_is_named(page: Any) -> None:
     assert "What would settle most: ask acme about silent" in page("gpus=1024")
 

@@ -18,6 +18,7 @@ from fabricscout import (
     TooManyRequests,
     Unreachable,
     answers,
+    comparing,
 )
 from tests.e2e.conftest import serving
 
@@ -110,6 +111,21 @@ def test_a_comparison_has_each_value_with_its_source_and_leaves_an_unknown_open(
         and each["offer"]["price_model"] == "on_demand"
     )
     assert lines["usd_per_mtoken"][0]["value"] == azure["usd_per_mtoken"]
+
+
+def test_what_is_said_of_one_type_alone_is_unknown_of_the_others():
+    def kind(name: str, **known: object) -> Any:
+        facts = [
+            {"attribute": each, "unit": "", "value": value, "basis": "measured", "source": "s",
+             "checked": "2026-11-01", "note": ""}
+            for each, value in known.items()
+        ]  # fmt: skip
+        return {"provider": "acme", "instance_type": name, "facts": facts, "prices": []}
+
+    types = {"a": kind("a", gpu="x", measured=1.5), "b": kind("b", gpu="y", other=None)}
+    found = comparing.compare(lambda _provider, name: types[name], None, ["acme/b", "acme/a"])
+    lines = {line["attribute"]: [c["value"] for c in line["cells"]] for line in found["lines"]}
+    assert lines == {"usd_per_gpu_hour": [None, None], "gpu": ["y", "x"], "measured": [None, 1.5]}
 
 
 def test_changes_are_what_two_moments_differ_in(scout):

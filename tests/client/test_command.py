@@ -105,6 +105,58 @@ def test_a_workload_of_ones_own_is_a_file(fabricscout, tmp_path):
     assert "none.json" in refused.stderr
 
 
+WISH = ("rank", "--workload", "llama3-70b-pretrain", "--tokens", "1e11", "--nvlink")
+
+
+def test_the_smallest_cluster_for_a_wish_is_named(fabricscout):
+    asked = (*WISH, "--deadline-hours", "720", "--budget-usd", "2000000")
+    wish = json.loads(fabricscout(*asked, "--json").stdout)["wish"]
+    least = wish["smallest"]
+    named = f"{least['provider']} {least['instance_type']}, "
+    found = fabricscout(*asked, "--limit", "2")
+    (line,) = (each for each in found.stderr.splitlines() if "smallest cluster that does" in each)
+    assert named in line
+    assert f"{least['gpus']} GPUs" in line
+    assert f"{least['hours']['expected']:,.0f} h" in line
+    assert f"${least['usd']['expected']:,.0f}" in line
+
+
+def test_of_a_wish_that_no_cluster_keeps_the_reason_is_told(fabricscout):
+    asked = (*WISH, "--deadline-hours", "1", "--budget-usd", "10")
+    found = fabricscout(*asked)
+    whole = json.loads(fabricscout(*asked, "--json").stdout)
+    assert (found.returncode, found.stdout) == (3, "")
+    assert whole["wish"]["reason"] in found.stderr
+    assert f"{len(whole['left_out'])} left out" in found.stderr
+    assert whole["left_out"][0]["reason"].split()[0] in found.stderr
+
+
+def test_a_ranking_by_stale_prices_says_so(fabricscout):
+    asked = ("rank", "--workload", "llama3-70b-pretrain", "--gpus", "64", "--nvlink")
+    offers = [row["offer"] for row in json.loads(fabricscout(*asked, "--json").stdout)["results"]
+              if row["usd_per_hour"] is not None]  # fmt: skip
+    stale = sum(offer["stale"] for offer in offers)
+    assert stale  # the bundled catalog is dated
+    assert (
+        f"{stale} of the {len(offers)} prices it ranks by are stale" in fabricscout(*asked).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows"),
+    [
+        (("facts", "azure/Standard_ND96isr_H100_v5"), "facts"),
+        (("compare", "azure/Standard_ND96isr_H100_v5", "lambda/gpu_8x_h100_sxm5"), "lines"),
+        (("changes", "--since", "30d", "--provider", "lambda"), "results"),
+        (("parameters", "offers"), "results"),
+    ],
+)
+def test_a_limit_holds_for_every_command(fabricscout, asked, rows):
+    assert len(fabricscout(*asked, "--limit", "2").stdout.splitlines()) == 1 + 2
+    assert len(json.loads(fabricscout(*asked, "--limit", "2", "--json").stdout)[rows]) == 2
+    assert len(json.loads(fabricscout(*asked, "--json").stdout)[rows]) > 2
+
+
 def test_a_comparison_has_a_column_for_each_pick(fabricscout):
     picks = ("azure/Standard_ND96isr_H100_v5", "lambda/gpu_8x_h100_sxm5")
     found = fabricscout("compare", *picks).stdout.splitlines()
@@ -128,7 +180,11 @@ def test_fabrics_prices_and_parameters(fabricscout):
 def test_nothing_matches_is_3(fabricscout):
     found = fabricscout("offers", "--gpus-min", "100000")
     assert (found.returncode, found.stdout) == (3, "")
+    assert "nothing matches" in found.stderr
     assert fabricscout("facts", "nowhere/nothing").returncode == 3
+    bare = fabricscout("facts", "azure")
+    assert (bare.returncode, bare.stdout) == (3, "")
+    assert "no GPU is called 'azure'; a type is PROVIDER/TYPE." in bare.stderr
     assert fabricscout("changes", "--since", "0d", "--provider", "azure").returncode == 3
 
 
@@ -144,7 +200,10 @@ def test_bad_input_is_2_and_names_the_field(fabricscout):
         (("compare", "h100"), "has a slash"),
         (("compare", "a/b", "--nvlink"), "--nvlink"),
         (("changes", "--since", "30d", "--fail-if-price-rises", "much"), "a share like 10%"),
-        (("changes", "--since", "yesterday"), "as_of must be a date"),
+        (("changes", "--since", "yesterday"), "since must be a date"),
+        (("changes", "--since", "1d", "--until", "never"), "until must be a date"),
+        (("offers", "--gpu", "qqq"), "gpu 'qqq' is not a GPU, nor is any near it."),
+        (("rank", "--workload", "gpt-5", "--gpus", "8"), "workload must be one of"),
         (("parameters", "nothing"), "must be one of"),
         (("frobnicate",), "frobnicate"),
         ((), "COMMAND"),

@@ -18,6 +18,12 @@ def test_the_command_is_this_checkouts_wherever_the_virtualenv_stands(tmp_path):
         [command, "--help"], env=needs, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "usage: fabricscout" in found.stdout
+    for name in ("httpx", "fabricscout", "json"):  # what stands in the folder is not ours
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a stranger ran')")
+    again = subprocess.run(
+        [command, "--help"], env=needs, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert again.stdout == found.stdout
     (listed,) = room.glob("lib/python*/site-packages/fabricscout.pth")
     assert listed.read_text(encoding="utf-8") == f"{CLIENT}\n"
 

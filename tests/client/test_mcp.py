@@ -113,6 +113,20 @@ def test_a_ranking_is_cut_to_its_best_and_says_how_many_there_were(service):
     assert all(each["reason"] for each in said["left_out"])
 
 
+def test_an_impossible_job_is_answered_with_why_in_what_a_model_can_read(service):
+    wish = {"deadline_hours": 1, "budget_usd": 10, "tokens": 1e12}
+    ((wrong, said),) = call(service, ("rank", {"workload": "llama3-70b-pretrain", **wish}))
+    assert not wrong
+    assert said["results"] == []
+    assert said["wish"]["reason"].startswith("no cluster does it")
+    assert len(json.dumps(said)) < 12_000
+    counts = [why["count"] for why in said["left_out"]]
+    assert counts == sorted(counts, reverse=True)
+    assert sum(counts) <= said["left_out_offers"]
+    assert (sum(counts) < said["left_out_offers"]) == (said["left_out_reasons_cut"] > 0)
+    assert all(why["reason"] and "/" in why["for_example"] for why in said["left_out"])
+
+
 def test_what_is_asked_wrongly_is_answered_in_words(service):
     calls: list[tuple[str, Json]] = [
         ("offers", {"gpu": ["h100"]}),

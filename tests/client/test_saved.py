@@ -95,6 +95,9 @@ def test_the_same_from_a_shell(fabricscout, token):
     watch = run("watch", "in a shell", "--what", "price", "--webhook", "https://example.org/h")
     assert watch.returncode == 0
     assert "shown this once" in watch.stderr
+    refused = run("watch", "in a shell", "--what", "price", "--webhook", "ftp://example.org")
+    assert refused.returncode == 2
+    assert "webhook: It must begin with https://." in refused.stderr
     (line,) = run("watch").stdout.splitlines()[1:]
     assert run("watch", "--remove", line.split()[0]).returncode == 0
     assert run("watch").returncode == 3

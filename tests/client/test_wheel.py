@@ -62,8 +62,9 @@ def test_the_client_answers_from_a_bare_environment(bare, service):
 
 def test_without_the_extra_the_mcp_server_says_how_to_get_it(bare, service):
     found = run(bare / "fabricscout", "mcp", url=service)
-    assert found.returncode == 2
-    assert "pip install 'fabricscout[mcp]'" in found.stderr
+    assert found.returncode == 1
+    assert "pip install './client[mcp]'" in found.stderr
+    assert "./client[mcp]" in (CLIENT / "README.md").read_text(encoding="utf-8")
 
 
 def test_it_holds_every_module_says_that_it_is_typed_and_needs_httpx_alone(bare):

@@ -100,7 +100,7 @@ def test_several_workloads_and_a_filter_in_place_of_picks(call):
         ({"filter": {"as_of": "2026-01-01"}}, "filter.as_of"),
         ({"filter": {"usd_per_hour_max": "1e1000000"}}, "filter.usd_per_hour_max"),
         ({"filter": []}, "filter"),
-        ({"workload": "nonesuch"}, "workloads.0.workload.job"),
+        ({"workload": "nonesuch"}, "workloads.0.workload"),
         ({"gpus": 0}, "workloads.0.gpus"),
         ({"gpus": 64, "nodes": 8}, "workloads.0.gpus"),
         ({"workloads": [{"workload": JOB, "gpus": 64}]}, "workloads"),

@@ -93,4 +93,4 @@ def test_a_body_that_is_too_large_is_a_413_that_says_how_much_is_read(client):
 def test_a_body_that_is_read_first_is_still_there_for_the_view(client, db):
     body = json.dumps({"workload": "nothing", "gpus": 8})
     answer = client.post("/api/v1/estimates/", body, content_type="application/json")
-    assert list(answer.json()["error"]["fields"]) == ["workload.job"]
+    assert list(answer.json()["error"]["fields"]) == ["workload"]
