@@ -18,6 +18,7 @@ import scoring
 from catalog import offers
 from catalog.models import Estimate
 from catalog.questions import MOST_GPUS, PHYSICS, Asked
+from catalog.sizes import Sizes, sizes
 from scoring.estimate import layouts_considered
 from scoring.gpus import gpus as modelled_gpus
 
@@ -58,7 +59,12 @@ class Machine:
         """That can be had together, as far as is known."""
         alone = self.offer["multi_node"] == "no" or self.cluster.fabric == "none"
         most = self.cluster.near_gpus if alone else MOST_GPUS
-        return min(most, self.cluster.max_gpus or most)
+        return min(most, self.cluster.max_gpus or most, self.sold.most or most)
+
+    @property
+    def sold(self) -> Sizes:
+        """The sizes of a cluster for which its price holds."""
+        return sizes(self.offer["tier"], self.cluster.gpu_count)
 
     @property
     def disputed(self) -> dict[str, list[Any]]:
@@ -98,11 +104,14 @@ class Machine:
         Unfit
             Where so many cannot be had.
         """
-        gpus = scoring.whole_nodes(self.cluster, gpus)
-        if gpus > MOST_GPUS:
+        if gpus > MOST_GPUS or (gpus := scoring.whole_nodes(self.cluster, gpus)) > MOST_GPUS:
             raise Unfit(f"more than {MOST_GPUS} GPUs")
         if gpus > self.cluster.near_gpus and self.offer["multi_node"] == "no":
             raise Unfit("several of it cannot be had on one fabric")
+        if gpus < self.sold.least:
+            raise Unfit(f"its price is for {self.sold.least} GPUs at least")
+        if self.sold.most and gpus > self.sold.most:
+            raise Unfit(f"its price is for {self.sold.most} GPUs at most")
         return Candidate(self, gpus, _digest(self.fields, gpus, job))
 
 
@@ -198,8 +207,8 @@ def _supposed(as_sold: Machine, asked: Asked) -> Machine:
     if not isinstance(what_if, str):
         return as_sold.supposing(what_if) if what_if else as_sold
     gpus = asked.gpus or (asked.nodes or 1) * as_sold.cluster.gpu_count
-    changes = scoring.scenarios(as_sold.cluster, gpus).get(what_if)
-    with suppress(scoring.FieldError):  # a domain that this node does not divide
+    with suppress(scoring.FieldError):  # a domain that this node does not divide, or too many
+        changes = scoring.scenarios(as_sold.cluster, gpus).get(what_if)
         return as_sold.supposing(changes) if changes else as_sold
     return as_sold
 

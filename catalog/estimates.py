@@ -16,6 +16,7 @@ from catalog.filters import OfferQuery
 from catalog.kept import is_kept, kept_or_made
 from catalog.models import CatalogVersion, Workload
 from catalog.questions import (
+from catalog.query import BadQuery
     MOST,
     MOST_GPUS,
     OBJECTIVES,
@@ -25,6 +26,7 @@ from catalog.questions import (
     job_of,
     sensible,
 )
+    without_field,
 from scoring import SCENARIOS
 
 EXPLAINED = 5  # clusters of a ranking that are explained in words, best first
@@ -93,8 +95,17 @@ def answer(body: object) -> dict[str, Any]:
 
 
 def ranked(question: Asked) -> dict[str, Any]:
-    """The answer to a checked question: as kept, where nothing that it rests on has changed."""
-    answer: dict[str, Any] = kept_or_made(_told(question), lambda: _ranked(question))
+    """The answer to a checked question: as kept, where nothing that it rests on has changed.
+
+    Raises
+    ------
+    BadQuery
+        Where the cost model cannot answer it for any offer: this is its only way to the doors.
+    """
+    try:
+        answer: dict[str, Any] = kept_or_made(_told(question), lambda: _ranked(question))
+    except scoring.FieldError as problem:  # that no offer was left out for: the question's own
+        raise BadQuery({problem.field: [without_field(problem)]}) from problem
     return answer
 
 

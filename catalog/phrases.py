@@ -111,6 +111,8 @@ REASONS = (
     gettext_noop("its facts contradict each other: %(problem)s"),
     gettext_noop("several of it cannot be had on one fabric"),
     gettext_noop("more than %(n)s GPUs"),
+    gettext_noop("its price is for %(n)s GPUs at least"),
+    gettext_noop("its price is for %(n)s GPUs at most"),
     gettext_noop("%(gpus)s GPUs need %(nodes)s nodes, and no fabric joins them"),
     gettext_noop("at most %(gpus)s GPUs can be had on one fabric"),
     gettext_noop("the fp64 rate of %(gpu)s is not known"),

@@ -9,6 +9,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, RawPostDataException, UnreadablePostError
 from django.utils.cache import patch_vary_headers
 
+from catalog.query import BadQuery
 from config import errors
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -76,8 +77,8 @@ def bounded_bodies(get_response: Answer) -> Answer:
     return answer
 
 
-class DatabaseDown:
-    """A page that could not reach the database says so and when to come again."""
+class Unanswerable:
+    """What a page could not answer: a database that is away, or a question that makes no sense."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
@@ -86,7 +87,9 @@ class DatabaseDown:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, problem: Exception) -> HttpResponse | None:
-        """503 for a connection that is not there; all else stays a fault."""
+        """503 for a connection that is not there, 400 for a bad query; all else stays a fault."""
         if isinstance(problem, OperationalError | InterfaceError):
             return errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
+        if isinstance(problem, BadQuery):
+            return errors.answer(request, HTTPStatus.BAD_REQUEST)
         return None
