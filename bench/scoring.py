@@ -27,7 +27,7 @@ from bench.fabrics import constants_of, fitted, rows_by_span
 from scoring import curves
 from scoring.collectives import forget_times
 from scoring.constants import FABRICS, LINKS, SOFTWARE, FabricConstants, LinkConstants
-from scoring.estimate import fastest_way, rank, smallest_rate
+from scoring.estimate import fastest_way, rank, smallest_way
 from scoring.fields import FieldError
 from scoring.hardware import Cluster, cluster, clusters
 from scoring.layout import candidates
@@ -119,7 +119,7 @@ def forget() -> None:
         by_lower_bound,
         fastest,
         fastest_way,
-        smallest_rate,
+        smallest_way,
     ):
         cached.cache_clear()
     forget_times()

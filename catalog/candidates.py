@@ -22,6 +22,10 @@ from catalog.sizes import Sizes, sizes
 from scoring.estimate import layouts_considered
 from scoring.gpus import gpus as modelled_gpus
 
+OF_THE_FABRIC = frozenset((
+    "fabric", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s", "gpudirect",
+    "gpudirect_rdma", "sharp", "oversubscription",
+))  # fmt: skip
 MOST_WORK = 40_000_000  # candidate layouts × kinds of cluster of one request: about 10 s of a core
 
 
@@ -112,7 +116,13 @@ class Machine:
             raise Unfit(f"its price is for {self.sold.least} GPUs at least")
         if self.sold.most and gpus > self.sold.most:
             raise Unfit(f"its price is for {self.sold.most} GPUs at most")
-        return Candidate(self, gpus, _digest(self.fields, gpus, job))
+        return Candidate(self, gpus, _digest(self._deciding(gpus), gpus, job))
+
+    def _deciding(self, gpus: int) -> Mapping[str, Any]:
+        """The facts that the time on so many GPUs rests on: the fabric only where they need it."""
+        if gpus > self.cluster.surely_near_gpus:
+            return self.fields
+        return {name: fact for name, fact in self.fields.items() if name not in OF_THE_FABRIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +202,11 @@ def otherwise(candidate: Candidate, job: scoring.Job) -> list[Candidate]:
 def widened(estimate: dict[str, Any], others: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """An estimate whose interval reaches over what it would be, were disputed facts otherwise."""
     reach = [each["interval"] for each in (estimate, *others) if each["fits"]]
-    if len(reach) < 2:
+    if not reach or not estimate["fits"]:
         return estimate
     low, high = min(each["low"] for each in reach), max(each["high"] for each in reach)
+    if (low, high) == (reach[0]["low"], reach[0]["high"]):
+        return estimate
     return estimate | {
         "interval": estimate["interval"] | {"low": low, "high": high},
         "warnings": [*estimate["warnings"], "a fact is disputed: the interval spans both claims"],

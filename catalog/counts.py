@@ -64,6 +64,28 @@ def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
     )
 
 
+def misses(query: OfferQuery) -> list[tuple[tuple[str, ...], int]]:
+    """Where a list is empty: the fewest filters to drop for rows to be in it, and how many rows.
+
+    Several such sets of equally few, the one that lets most in first; none where the catalog is
+    empty.
+    """
+    conditions = list(query.conditions())
+    failed = ", ".join(
+        f"case when ({sql}) is not true then '{wanted.name}' end" for wanted, sql, _ in conditions
+    )
+    values = [value for _, _, filled in conditions for value in filled]
+    sql = (
+        f"select failed, {_rows(query)} from (select {_key(query)} as k, "
+        f"array_remove(array[{failed}]::text[], null) as failed from {query.source}) r "
+        "group by failed"
+    )
+    found = [(tuple(failed), rows) for failed, rows in rows_of(sql, [*values, *query.at])]
+    fewest = min((len(names) for names, _rows_kept in found), default=0)
+    nearest = [(names, rows) for names, rows in found if len(names) == fewest]
+    return sorted(nearest, key=lambda each: (-each[1], each[0]))
+
+
 def _key(query: OfferQuery) -> str:
     """A number for what is one row of this list."""
     if query.rows is Rows.REGION:

@@ -12,11 +12,12 @@ import scoring
 from catalog import advice, doubt, growth, money, wishes
 from catalog.alternatives import alternatives
 from catalog.candidates import Candidate, TooMuch, Unfinished, left_out, machines, timed
+from catalog.counts import misses
 from catalog.filters import OfferQuery
 from catalog.kept import is_kept, kept_or_made
 from catalog.models import CatalogVersion, Workload
-from catalog.questions import (
 from catalog.query import BadQuery
+from catalog.questions import (
     MOST,
     MOST_GPUS,
     OBJECTIVES,
@@ -25,8 +26,8 @@ from catalog.query import BadQuery
     contradictions,
     job_of,
     sensible,
-)
     without_field,
+)
 from scoring import SCENARIOS
 
 EXPLAINED = 5  # clusters of a ranking that are explained in words, best first
@@ -128,9 +129,10 @@ def _ranked(question: Asked) -> dict[str, Any]:
     offered, without = machines(question)
     found, too_few = wishes.counted(question, offered)
     without += too_few
-    kept, broken = [], []
+    kept, broken, unfit = [], [], []
     for candidate, estimate in timed(question, found):
         if not estimate["fits"]:
+            unfit.append((candidate, estimate))
             without.append(left_out(candidate.offer, "; ".join(estimate["reasons"])))
             continue
         result = money.priced(candidate, estimate, question)
@@ -161,6 +163,7 @@ def _ranked(question: Asked) -> dict[str, Any]:
         "model_version": scoring.MODEL_VERSION,
         "validation": scoring.measured_error(question.job.kind),
         "wish": wishes.said(question, results, broken),
+        "nearest": None if results else _nearest(question, without, unfit),
         "doubt": doubt.doubt(question, kept),
         "assumptions": [money.NOT_IN_THE_PRICE],
         "results": [{"rank": place} | result for place, result in enumerate(results, start=1)],
@@ -168,12 +171,28 @@ def _ranked(question: Asked) -> dict[str, Any]:
     }
 
 
+def _nearest(
+    question: Asked, without: list[Any], unfit: list[tuple[Candidate, dict[str, Any]]]
+) -> dict[str, Any]:
+    """Where nothing can be ranked, what would: fewer filters, or another count of GPUs."""
+    drop = [] if without else misses(question.query)
+    return {
+        "without_filters": [{"filters": names, "offers": offers} for names, offers in drop],
+        "count": wishes.nearest_count(unfit),
+    }
+
+
 def _explained(candidate: Candidate, result: dict[str, Any]) -> dict[str, Any]:
     """Advice in words, and how to see on day one that the cluster is what it is taken for."""
-    said: dict[str, Any] = {"advice": advice.advice(result), "nccl_tests": None}
-    if candidate.gpus > 1:
-        bus = scoring.expected_bus(candidate.cluster, candidate.gpus, advice.SIZES)
-        said["nccl_tests"] = advice.nccl_tests(candidate.nodes, candidate.gpus, bus)
+    cluster, near = candidate.cluster, candidate.cluster.near_gpus
+    links = advice.Links(cluster.domain_gpus, near)
+    said: dict[str, Any] = {"advice": advice.advice(result, links), "nccl_tests": None}
+    if test := advice.heaviest(result["estimate"]):
+        crosses = any(sent["crossing_bytes"] for sent in result["estimate"]["collectives"])
+        gpus = candidate.gpus if crosses else min(candidate.gpus, near)
+        bus = scoring.expected_bus(cluster, gpus, advice.SIZES, test)
+        nodes = -(-gpus // cluster.gpu_count)
+        said["nccl_tests"] = advice.nccl_tests(test, nodes, gpus, bus)
     return said
 
 

@@ -9,6 +9,7 @@ by an unknown* where the conjunction of all is neither. `offers.py` runs the que
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 
 from django.http import QueryDict
@@ -18,6 +19,7 @@ from catalog.facts import gpus
 from catalog.query import (
     CONTINENTS,
     PAGE_SIZE,
+    BadQuery,
     Format,
     Reading,
     country,
@@ -139,6 +141,11 @@ FILTERS: Mapping[str, Filter] = {
         Filter("q", "Text", f"{_SEARCHED} ilike all(%s)", words, ()),
     )
 }
+# A yes-or-no filter that the words of another decide: the words that mean yes.
+DECIDED: Mapping[str, tuple[str, frozenset[str]]] = {
+    "infiniband": ("fabric", frozenset({"infiniband"})),
+    "nvlink": ("scale_up", frozenset(NVLINK)),
+}
 TEXT_LISTS = ("gpu_candidates", "disputed", "warnings")
 SORTABLE = tuple(key for key in OFFER_KEYS if key not in TEXT_LISTS)
 FIELDS = (*OFFER_KEYS, "checked")  # what `fields=` may ask for: the last on request alone
@@ -256,7 +263,34 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         currency=reading.one("currency", in_currency(as_of)),
     )
     reading.finish(also)
+    if wrong := dict(_contradictions(asked)):
+        raise BadQuery(wrong)
     return asked
+
+
+def _contradictions(asked: OfferQuery) -> Iterator[tuple[str, list[str]]]:
+    """Filters of which no offer can pass both, each with what it contradicts."""
+    for one, other in _opposed(asked.filters):
+        unknown = [asked.lets_unknown_through(FILTERS[name]) for name in (one, other)]
+        if not all(unknown):  # what is unknown would pass both
+            for name, against in ((one, other), (other, one)):
+                yield name, [f"contradicts {against}: no offer can pass both."]
+
+
+def _opposed(filters: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """A least above the most, and a yes or no that the words chosen deny."""
+    for least in filters:
+        most = least.removesuffix("_min") + "_max"
+        if least.endswith("_min") and most in filters:
+            low, high = (Decimal(str(filters[name])) for name in (least, most))
+            if low > high:
+                yield least, most
+    for name, (column, yes) in DECIDED.items():
+        words = filters.get(column)
+        if name in filters and isinstance(words, list):
+            agreeing = [word for word in words if (word in yes) is filters[name]]
+            if not agreeing:
+                yield name, column
 
 
 def _filter(reading: Reading, name: str) -> object:

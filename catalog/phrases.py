@@ -121,6 +121,8 @@ REASONS = (
         "%(heads)s heads"
     ),
     gettext_noop("no split of %(job)s divides over %(gpus)s GPUs"),
+    gettext_noop("it fits on %(below)s or %(above)s GPUs"),
+    gettext_noop("it fits on %(gpus)s GPUs"),
     gettext_noop(
         "%(terms)s = %(total)s GB per GPU exceeds the %(memory)s GB of %(gpu)s (the least, with "
         "%(split)s)"
@@ -211,6 +213,7 @@ MUST_BE = (
     gettext_noop("names one field twice."),
     gettext_noop("are what this job has none of: give steps."),
     gettext_noop("are not what serving is measured in: give tokens."),
+    gettext_noop("contradicts %(other)s: no offer can pass both."),
     gettext_noop("%(gpus)s is not whole nodes of %(each)s GPUs."),
     gettext_noop("%(code)s has no rate. There are: %(known)s."),
     gettext_noop("has no rate as of %(day)s: its first is of a later day."),

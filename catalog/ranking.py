@@ -17,7 +17,7 @@ from catalog.charts import shares, whisker
 from catalog.freshness import LIMITS
 from catalog.models import Provider
 from catalog.ranking_charts import charts
-from catalog.ranking_query import OWN, readable
+from catalog.ranking_query import OWN, nearest, readable
 from catalog.records import PriceModel
 from catalog.sources import older_than
 from catalog.templatetags.quantities import number, price, whole
@@ -55,6 +55,8 @@ WAITING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 IDLE = ("bubble_s", "jitter_s")
 COMPUTE = ("compute_s", "optimizer_s")
 ORDER = (*COMPUTE, *WAITING, *IDLE)
+OVER = 1.005  # scaling that reads as more than 100 %
+RECOMPUTE = ("none", "selective", "full")  # more and more of the forward pass
 
 
 @require_safe
@@ -117,6 +119,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "finding": finding(rows, own["objective"]),
         "settled_by": settling(result.get("doubt")),
         "wish": result.get("wish"),
+        "nearest": nearest(result.get("nearest"), path, now),
         "what_if": [change(each, path, now) for each in first.get("what_if", ())],
         "advice": first.get("advice"),
         "nccl_tests": first.get("nccl_tests"),
@@ -255,6 +258,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     expected = estimate["step_time_s"] or 1
     value, low, high = price_range(result)
     inside, between = waits(estimate, offer)
+    crosses = any(sent["crossing_bytes"] for sent in estimate.get("collectives") or ())
     parts_s = (_sum(time, COMPUTE), inside, between, _sum(time, IDLE))
     return {
         "rank": result["rank"],
@@ -268,6 +272,8 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "lost": result["usd_lost_to_waiting_per_hour"],
         "terms": terms(result),
         "goodput": result["goodput"],
+        "starved": starved(estimate),
+        "asks": offer["fabric_gbits_per_s_per_gpu"] is None and crosses,
         "besides": besides(result["besides"]),
         "parts_s": parts_s,
         "shares": shares(*parts_s),
@@ -276,6 +282,21 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "parts": [(kind_title(name), time[name]) for name in ORDER if time.get(name)],
         "collectives": estimate.get("collectives") or [],
     }  # fmt: skip
+
+
+def starved(estimate: Mapping[str, Any]) -> str:
+    """Why a GPU does more here than on the fewest that hold the job; empty where it does not."""
+    start = estimate.get("scaling_from")
+    if not start or estimate["scaling_efficiency"] < OVER:
+        return ""
+    levels = [layout.get("recompute", "none") for layout in (start["layout"], estimate["layout"])]
+    if RECOMPUTE.index(levels[0]) > RECOMPUTE.index(levels[1]):
+        return gettext("over 100: the smallest count, %(n)s GPUs, must recompute") % {
+            "n": number(start["gpus"])
+        }
+    return gettext("over 100: the smallest count, %(n)s GPUs, has little memory to spare") % {
+        "n": number(start["gpus"])
+    }
 
 
 def terms(result: Mapping[str, Any]) -> str:
@@ -405,4 +426,5 @@ def errors(validation: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "median": f"{100 * validation['median_abs_error']:.1f}",
         "p90": f"{100 * validation['p90_abs_error']:.1f}",
         "rows": validation["rows"],
+        "configurations": validation.get("configurations", validation["rows"]),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext
 
-from catalog import presets
+from catalog import presets, wording
 from catalog.estimates import MOST, MOST_GPUS, OBJECTIVES, SCENARIOS, contradictions
 from catalog.filters import OfferQuery, parse
 from catalog.query import BadQuery
@@ -100,3 +100,25 @@ def _problem(now: Mapping[str, str], path: str, name: str, must_be: str) -> Prob
         "must_be": must_be,
         "href": presets.link(path, now, **{name: None}),
     }
+
+
+def nearest(
+    found: Mapping[str, Any] | None, path: str, now: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Where nothing can be ranked, what could be: each with the address that asks for it."""
+    if not found:
+        return None
+    dropped = [
+        {
+            "titles": ", ".join(
+                dict.fromkeys(wording.filter_title(name) for name in each["filters"])
+            ),
+            "offers": each["offers"],
+            "href": presets.link(path, now, **dict.fromkeys(each["filters"])),
+        }
+        for each in found["without_filters"]
+        if each["filters"]
+    ]
+    count = found["count"]
+    href = count and presets.link(path, now, gpus=str(count["gpus"]), nodes=None)
+    return {"dropped": dropped[:5], "count": count and {**count, "href": href}}

@@ -11,6 +11,7 @@ from catalog.candidates import Candidate, Machine, Unfit, left_out
 from catalog.questions import Asked
 
 Result = Mapping[str, Any]
+NAMED = ("provider", "instance_type", "region", "tier", "price_model")  # what tells an offer
 
 
 def counted(
@@ -91,6 +92,23 @@ def overrun(asked: Asked, result: Result) -> float:
     return max(shares)
 
 
+def nearest_count(unfit: Iterable[tuple[Candidate, Result]]) -> Result | None:
+    """The count nearest to the one asked for on which the job would fit, and on what."""
+    ways = [(gpus, each) for each, estimate in unfit for gpus in estimate.get("nearest_gpus", ())]
+    if not ways:
+        return None
+
+    def away(way: tuple[int, Candidate]) -> tuple[float, int, float, str, str]:
+        gpus, candidate = way
+        offer, usd = candidate.offer, candidate.offer["usd_per_gpu_hour"]
+        price = float("inf") if usd is None else gpus * float(usd)
+        factor = max(gpus, candidate.gpus) / min(gpus, candidate.gpus)
+        return factor, -gpus, price, offer["provider"], offer["instance_type"]
+
+    gpus, candidate = min(ways, key=away)
+    return {key: candidate.offer[key] for key in NAMED} | {"gpus": gpus}
+
+
 def said(asked: Asked, results: list[Any], broken: list[Any]) -> dict[str, Any] | None:
     """What came of the wishes: the smallest cluster that keeps them, or why none; the nearest."""
     if not asked.wishes:
@@ -125,8 +143,7 @@ def _name(result: Result) -> str:
 def _short(result: Result) -> dict[str, Any]:
     """What tells a result from the others, and what it takes."""
     offer = result["offer"]
-    keys = ("provider", "instance_type", "region", "tier", "price_model")
-    return {key: offer[key] for key in keys} | {
+    return {key: offer[key] for key in NAMED} | {
         "gpus": result["estimate"]["gpus"],
         "nodes": result["nodes"],
         "hours": result["hours"],

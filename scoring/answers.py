@@ -36,6 +36,7 @@ class Estimate:
     limited_by: str
     low_s: float
     high_s: float
+    scaling_from: dict[str, Any] | None = None  # the smallest count that holds it, and its layout
     collectives: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -85,6 +86,7 @@ class Estimate:
             "exposed_share": self.exposed_share,
             "scaling_efficiency": self.scaling_efficiency,
             "scaling": self.scaling,
+            "scaling_from": self.scaling_from,
             "fabric_efficiency": self.fabric_efficiency,
             "limited_by": self.limited_by,
             "collectives": list(self.collectives),
@@ -108,6 +110,7 @@ class DoesNotFit:
     reasons: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    nearest_gpus: tuple[int, ...] = ()  # counts on which it fits
 
     fits = False
 
@@ -125,6 +128,7 @@ class DoesNotFit:
                 "time",
                 "exposed_share",
                 "scaling_efficiency",
+                "scaling_from",
                 "fabric_efficiency",
                 "limited_by",
                 "interval",
@@ -139,6 +143,7 @@ class DoesNotFit:
             "collectives": [],
             "fits": False,
             "reasons": list(self.reasons),
+            "nearest_gpus": list(self.nearest_gpus),
             "assumptions": list(self.assumptions),
             "warnings": list(self.warnings),
         }

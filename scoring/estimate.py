@@ -23,6 +23,7 @@ from scoring.decode import (
     decode_candidates,
     decode_layouts,
     decode_memory,
+    fitting_layouts,
     token_time,
     tokens_per_s,
 )
@@ -32,7 +33,7 @@ from scoring.hardware import Cluster
 from scoring.layout import Layout, candidates, checked
 from scoring.memory import MemoryTerms, training_memory
 from scoring.refusals import MAX_GPUS, counted, refused
-from scoring.search import counts_up_to, fastest_layouts, least_memory, smallest_count
+from scoring.search import counts_up_to, fastest_layouts, first_fit, least_memory, smallest_count
 from scoring.serving import serve
 from scoring.traffic import Traffic
 from scoring.training import training_step
@@ -50,6 +51,7 @@ LIMITS = {
     "optimizer_s": "optimizer",
     "jitter_s": "stragglers",
 }
+FURTHER = 1024  # times the count that is asked for: how far a count that fits is looked for
 WAITING = (
     "exposed_tp_s",
     "exposed_pp_s",
@@ -211,8 +213,11 @@ def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) 
         split = ", ".join(f"{k} {v}" for k, v in layout.as_json().items() if v not in (1, 0))
         memory = _memory(cluster, job, layout).sentence(cluster.gpu)
         reasons.append(f"{memory} ({fixed}, with {split or 'one GPU'})")
+    near = () if given else nearest_counts(cluster, job, gpus)
+    if near:
+        reasons.append(f"it fits on {' or '.join(map(str, near))} GPUs")
     said = cluster.said(talks=False, crosses=False)  # links decide nothing of what fits
-    return DoesNotFit(cluster.name, job.name, gpus, tuple(reasons), *said)
+    return DoesNotFit(cluster.name, job.name, gpus, tuple(reasons), *said, nearest_gpus=near)
 
 
 def _seconds(cluster: Cluster, job: Job, layout: Layout) -> float:
@@ -281,7 +286,9 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     elif job.trains:
         tokens = job.tokens / seconds
     tflops = _model_flop_per_s(job, layout, seconds) / gpus / TERA
-    scaling, fabric = _efficiencies(cluster, job, gpus, layout, seconds, searched=searched)
+    start = smallest_way(cluster.bare(), job, gpus)
+    scaling = 1.0 if start is None else _rate(job, layout, seconds) / gpus / start[2]
+    fabric = _fabric_efficiency(cluster, job, gpus, layout, seconds, searched=searched)
     nodes = -(-gpus // cluster.gpu_count)
     price = None if cluster.usd_per_hour is None else cluster.usd_per_hour * nodes
     return Estimate(
@@ -301,6 +308,7 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
         time=time,
         exposed_share=exposed / seconds,
         scaling_efficiency=scaling,
+        scaling_from=None if start is None else {"gpus": start[0], "layout": start[1].as_json()},
         scaling="weak" if job.kind == "decode" and job.global_batch is None else "strong",
         fabric_efficiency=fabric,
         limited_by=LIMITS[max(time, key=lambda name: time[name])],
@@ -374,25 +382,22 @@ def _reading(cluster: Cluster | None, job: Job, gpus: int, layout: Layout, secon
     return min(same, _seconds(cluster, job, other))
 
 
-def _efficiencies(
+def _fabric_efficiency(
     cluster: Cluster, job: Job, gpus: int, layout: Layout, seconds: float, *, searched: bool
-) -> tuple[float, float]:
-    """Throughput per GPU over that of the smallest count, and over that without the cliff.
+) -> float:
+    """Throughput over that without the cliff, of the same GPUs in one domain.
 
-    A layout fixed by the user meets itself in one domain; a searched one meets the best there.
+    A layout fixed by the user meets itself there; a searched one meets the best.
     """
-    bare = cluster.bare()
-    rate = _rate(job, layout, seconds)
-    start = smallest_rate(bare, job, gpus)
-    scaling = 1.0 if start is None else rate / gpus / start
-    if gpus <= min(cluster.domain_gpus, gpus) or gpus == 1:
-        return scaling, 1.0
+    if gpus <= cluster.domain_gpus or gpus == 1:
+        return 1.0
+    bare, rate = cluster.bare(), _rate(job, layout, seconds)
     domain = bare.as_one_domain(gpus)
     if searched and job.kind != "custom":
         ideal = best_rate(domain, job, gpus) or rate
     else:
         ideal = _rate(job, layout, _seconds(domain, job, layout))
-    return scaling, rate / max(ideal, rate)
+    return rate / max(ideal, rate)
 
 
 def _rate(job: Job, layout: Layout, seconds: float) -> float:
@@ -418,13 +423,14 @@ def fastest_way(cluster: Cluster, job: Job, gpus: int) -> tuple[Layout, float] |
 
 
 @lru_cache(maxsize=8192)
-def smallest_rate(cluster: Cluster, job: Job, gpus: int) -> float | None:
-    """Throughput per GPU at the smallest count up to `gpus` on which the job fits."""
+def smallest_way(cluster: Cluster, job: Job, gpus: int) -> tuple[int, Layout, float] | None:
+    """The smallest count up to `gpus` on which the job fits: its layout, and a GPU's throughput."""
     count = first_count(cluster, job, gpus)
-    if count is None:
+    found = None if count is None else fastest_way(cluster, job, count)
+    if count is None or found is None:
         return None
-    found = best_rate(cluster, job, count)
-    return None if found is None else found / count
+    layout, rate = found
+    return count, layout, rate / count
 
 
 def first_count(cluster: Cluster, job: Job, gpus: int) -> int | None:
@@ -434,6 +440,25 @@ def first_count(cluster: Cluster, job: Job, gpus: int) -> int | None:
     return next((n for n in counts_up_to(cluster, gpus) if _holds(cluster, job, n)), None)
 
 
+def nearest_counts(cluster: Cluster, job: Job, gpus: int) -> tuple[int, ...]:
+    """Of the counts that one would rent, the next below and above `gpus` on which the job fits.
+
+    Above as far as GPUs are joined, and no further than `FURTHER` times as many.
+    """
+    most = min(gpus * FURTHER, MAX_GPUS, cluster.max_gpus or MAX_GPUS)
+    if cluster.fabric == "none":
+        most = min(most, cluster.near_gpus)
+    counts = counts_up_to(cluster.bare(), most)
+    below, above = (n for n in reversed(counts) if n < gpus), (n for n in counts if n > gpus)
+    found = (next((n for n in side if _holds(cluster, job, n)), None) for side in (below, above))
+    return tuple(n for n in found if n)
+
+
 def _holds(cluster: Cluster, job: Job, gpus: int) -> bool:
-    found = find_layouts(cluster, job, gpus, 1)
-    return bool(found) and _fits(cluster, job, found[0])
+    """Whether some split of the job fits on so many GPUs."""
+    memory = cluster.gpu.memory_bytes
+    if job.trains:
+        return first_fit(job, (gpus,), memory) is not None
+    if job.kind == "decode":
+        return bool(len(fitting_layouts(cluster, job, gpus)))
+    return bool(custom_bytes_per_gpu(job, gpus) <= memory)

@@ -144,6 +144,12 @@ class Cluster:
         return max(self.gpu_count, self.domain_gpus)
 
     @property
+    def surely_near_gpus(self) -> int:
+        """`near_gpus`, however what is unknown turns out."""
+        readings = (self, self.pessimistic, self.optimistic)
+        return min(each.near_gpus for each in readings if each is not None)
+
+    @property
     def is_mesh(self) -> bool:
         """True where two GPUs share only the direct link between them."""
         return self.scale_up in MESHES

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from catalog import estimates
+from catalog.advice import Links, _cure
 from catalog.models import Workload
 from scoring.workload import job_fields
 from tests.catalog.conftest import facts, offer, scrape
@@ -17,6 +18,9 @@ JOBS = (
     "llama3-70b-pretrain",
     "gpt-1t-pretrain",
     "render-batch",
+    "hpc-fft",
+    "llama3-70b-decode",
+    "deepseek-v3-decode",
 )
 
 
@@ -31,6 +35,7 @@ def market() -> None:
         [
             offer("ib", "20", facts=facts("acme/ib", **INFINIBAND, gpudirect_rdma="yes")),
             offer("one", "2", facts=facts("acme/one", gpu_count=1, fabric="none")),
+            offer("cards", "8", facts=facts("acme/cards", gpu="l40s-pcie-48gb", scale_up="pcie")),
         ]
     )
 
@@ -76,3 +81,48 @@ def test_the_command_to_verify_prints_three_sizes_with_what_to_expect() -> None:
     assert rates == sorted(rates)
     assert 300 < rates[-1] < 490
     assert ask("llama3-8b-decode", 1)["one"]["nccl_tests"] is None
+
+
+def test_cards_on_pcie_share_no_fast_links() -> None:
+    result = ask("llama3-70b-decode", 8)["cards"]
+    said = " ".join(result["advice"])
+    assert result["estimate"]["layout"]["tp"] > 1
+    assert "fast links" not in said
+    assert "over PCIe inside the instance" in said
+    assert "Nothing leaves the instance" in said
+
+
+@pytest.mark.parametrize("kind", ["tp", "pp", "dp", "ep", "cp"])
+def test_what_waits_inside_is_not_told_of_another_network(kind: str) -> None:
+    rack, box = Links(domain=72, near=72), Links(domain=8, near=8)
+    time = {f"exposed_{kind}_s": 0.05}
+    purpose = {"tp": "tensor parallel", "pp": "pipeline", "dp": "data parallel",
+               "ep": "expert dispatch", "cp": "context parallel"}[kind]  # fmt: skip
+    sent = {"purpose": purpose, "ranks": 32, "crossing_bytes": 0.0}
+    inside = {"time": time, "step_time_s": 1.0, "collectives": [sent]}
+    said = " ".join(_cure(inside, rack))
+    assert "fabric" not in said
+    assert "network" not in said
+    assert "72" not in said
+    across = inside | {"collectives": [sent | {"crossing_bytes": 1e6}]}
+    assert "cheaper network" in " ".join(_cure(across, box))
+
+
+def test_an_expert_group_beyond_the_domain_is_told_its_size() -> None:
+    sent = {"purpose": "expert dispatch", "ranks": 128, "crossing_bytes": 1e6}
+    estimate = {"time": {"exposed_ep_s": 0.5}, "step_time_s": 1.0, "collectives": [sent]}
+    assert "of 128 GPUs" in " ".join(_cure(estimate, Links(domain=72, near=72)))
+
+
+def test_what_to_verify_is_the_collective_that_the_job_sends() -> None:
+    assert ask("render-batch", 64)["ib"]["nccl_tests"] is None  # it sends nothing
+    fft = ask("hpc-fft", 64)["ib"]["nccl_tests"]
+    assert "-N 8 ./build/alltoall_perf" in fft["command"]
+    assert fft["collective"] == "all_to_all"
+    assert ask("llama3-70b-pretrain", 64)["ib"]["nccl_tests"]["collective"] == "all_reduce"
+
+
+def test_a_job_that_stays_in_one_box_is_verified_on_one() -> None:
+    result = ask("llama3-70b-decode", 64)["ib"]
+    assert not any(sent["crossing_bytes"] for sent in result["estimate"]["collectives"])
+    assert result["nccl_tests"]["command"].endswith(" -g 8")

@@ -7,6 +7,7 @@ from django.http import QueryDict
 from django.test import Client
 
 from catalog.models import Workload
+from catalog.ranking import starved
 from catalog.ranking_query import readable
 from scoring.accuracy import error_ranges, measured_errors
 from scoring.workload import job_fields
@@ -110,3 +111,34 @@ def test_the_table_of_errors_shows_every_figure_that_is_kept(client: Client) -> 
         assert f"{100 * said['median_abs_error']:.1f}" in html
         assert f"{100 * said['p90_abs_error']:.1f}" in html
     assert html.count("×</td>") == 2 * len(error_ranges())
+
+
+def test_an_empty_list_says_which_filters_to_drop(page: Any) -> None:
+    html = page("gpus=64&infiniband=true&gpu_count_max=1")
+    assert "Nothing fits" in html
+    assert "No offer passes all of these filters." in html
+    assert f'href="/workloads/{JOB}/?gpus=64&amp;infiniband=true">Without “GPUs”' in html
+    assert "Nothing was left out" not in html
+    assert "stand below" not in html
+
+
+def test_a_count_that_is_too_small_is_told_the_nearest(page: Any) -> None:
+    html = page("gpus=8&provider=acme")
+    assert "The nearest count on which it fits: " in html
+    assert f'href="/workloads/{JOB}/?gpus=' in html
+
+
+def test_filters_that_deny_each_other_are_both_refused(page: Any) -> None:
+    html = page("gpus=256&infiniband=true&fabric=ethernet", 400)
+    assert "contradicts fabric: no offer can pass both." in html
+    assert "contradicts infiniband: no offer can pass both." in html
+
+
+def test_scaling_over_100_percent_says_why() -> None:
+    start = {"gpus": 8, "layout": {"recompute": "full"}}
+    many: dict[str, Any] = {"scaling_from": start, "layout": {"recompute": "none"}}
+    assert "8 GPUs, must recompute" in starved(many | {"scaling_efficiency": 1.43})
+    assert "little memory" in starved(
+        many | {"layout": start["layout"], "scaling_efficiency": 1.43}
+    )
+    assert starved(many | {"scaling_efficiency": 0.9}) == ""
