@@ -1,5 +1,6 @@
-"""What holds at every door below /api/v1/: how often one may knock, and who may read from where."""
+"""What holds at the doors: how often one may knock, who reads from where, how many at once."""
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,12 +13,15 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts import limits
 from accounts.models import Token
-from catalog.replies import problem
+from catalog.replies import problem, unavailable
+from config import errors
 
 Answer = Callable[[HttpRequest], HttpResponse]
 API = "/api/v1/"
 READS = ("GET", "HEAD", "OPTIONS")
-WRITES_AT_ONCE = 2  # of one caller, in one process of four threads: the others answer reads
+AT_ONCE = 2  # that compute or change something, in a process of four threads: two answer reads
+WRITING = re.compile(r"/(?:api/v1|compar(?:e|isons)|measurements|watches)/")
+READING = re.compile(r"/(?:compare/|api/v1/networks/|workloads/[^/])")
 EXPOSED = (
     "Content-Disposition, ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
     "Retry-After"
@@ -121,26 +125,32 @@ _busy: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
-def few_writes_at_once(get_response: Answer) -> Answer:
-    """What computes or changes something runs twice at a time for one caller, so that reads go on.
+def few_at_once(get_response: Answer) -> Answer:
+    """What computes or changes something runs twice at a time in a process, so that reads go on.
 
-    It stands behind `bounded_bodies`: a body that is slow to come is no request yet.
+    Nobody waits for such a place: a thread that waits answers no reads. One caller is told that it
+    is his own doing. It stands behind `bounded_bodies`: a body that is slow to come is no request.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
-        if request.method in READS or not request.path.startswith(API):
+        if not _computes(request):
             return get_response(request)
-        with _one_of_few(_caller(request)) as let_in:
-            return get_response(request) if let_in else _too_many_at_once()
+        with _one_of_few(who := _caller(request)) as let_in:
+            return get_response(request) if let_in else _too_many_at_once(request, who)
 
     return answer
 
 
+def _computes(request: HttpRequest) -> bool:
+    """Whether it changes something, or may take seconds."""
+    return bool((READING if request.method in READS else WRITING).match(request.path))
+
+
 @contextmanager
 def _one_of_few(who: str) -> Iterator[bool]:
-    """Whether `who` has less than WRITES_AT_ONCE requests of this kind under way here."""
+    """Whether less than AT_ONCE requests of this kind are under way here; then `who` has one."""
     with _lock:
-        if let_in := _busy[who] < WRITES_AT_ONCE:
+        if let_in := _busy.total() < AT_ONCE:
             _busy[who] += 1
     try:
         yield let_in
@@ -157,11 +167,18 @@ def _caller(request: HttpRequest) -> str:
     return sha256(shown.encode()).hexdigest() if shown else limits.address_of(request)
 
 
-def _too_many_at_once() -> HttpResponse:
+def _too_many_at_once(request: HttpRequest, who: str) -> HttpResponse:
+    if not request.path.startswith(API):
+        response = errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
+        if request.method in READS:
+            response["Refresh"] = response["Retry-After"]  # the browser asks again by itself
+        return response
+    if _busy[who] < AT_ONCE:
+        return unavailable("busy", f"{AT_ONCE} requests that compute are under way here.")
     response = problem(
         HTTPStatus.TOO_MANY_REQUESTS,
         "too_many_at_once",
-        f"{WRITES_AT_ONCE} requests of yours are under way here. Wait for one of them.",
+        f"{AT_ONCE} requests of yours are under way here. Wait for one of them.",
     )
     response["Retry-After"] = "1"
     return response

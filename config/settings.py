@@ -105,7 +105,7 @@ MIDDLEWARE = [
     "config.doors.cross_origin_reads",
     "config.doors.RateLimits",
     "config.middleware.bounded_bodies",
-    "config.doors.few_writes_at_once",
+    "config.doors.few_at_once",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -256,7 +256,7 @@ def test_any_site_may_read_and_none_may_write(client):
     assert "Access-Control-Allow-Origin" not in client.get("/healthz")
 
 
-def test_a_caller_has_two_writes_under_way_and_the_third_is_told_to_wait(rf):
+def test_two_that_compute_are_under_way_and_the_third_comes_again_while_reads_go_on(rf):
     entered, go_on = threading.Semaphore(0), threading.Event()
 
     def slow(_request):
@@ -264,15 +264,22 @@ def test_a_caller_has_two_writes_under_way_and_the_third_is_told_to_wait(rf):
         go_on.wait(10)
         return HttpResponse()
 
-    door = doors.few_writes_at_once(slow)
+    door = doors.few_at_once(slow)
     under_way = [threading.Thread(target=door, args=[rf.post("/api/v1/x/")]) for _ in range(2)]
     for thread in under_way:
         thread.start()
     assert all(entered.acquire(timeout=5) for _ in under_way)
     refused = door(rf.post("/api/v1/x/"))
+    other = door(rf.post("/api/v1/x/", REMOTE_ADDR="192.0.2.9"))
+    pages = [door(rf.post(f"/comparisons/{uuid4()}/run/")), door(rf.post("/measurements/keep/"))]
+    pages += [door(rf.get(each)) for each in ("/compare/?pick=a/b", "/workloads/llama/")]
     go_on.set()
     assert (refused.status_code, refused["Retry-After"]) == (429, "1")
-    assert door(rf.post("/api/v1/x/", REMOTE_ADDR="192.0.2.9")).status_code == 200
+    assert (other.status_code, other["Retry-After"]) == (503, "2")
+    assert [(each.status_code, each["Retry-After"]) for each in pages] == [(503, "2")] * 4
+    assert ["Refresh" in each for each in pages] == [False, False, True, True]
+    for each in ("/api/v1/gpus/", "/comparisons/", "/workloads/"):
+        assert door(rf.get(each)).status_code == 200
     for thread in under_way:
         thread.join(10)
     assert door(rf.post("/api/v1/x/")).status_code == 200
