@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from scoring import Cluster, Job, Layout, best, cluster, cluster_fields, job, rank
 from scoring.collectives import collective_time, domain_rate, group
-from scoring.decode import decode_layouts, token_time, tokens_per_s
+from scoring.decode import decode_layouts, fitting_layouts, token_time, tokens_per_s
 from scoring.training import training_step
 
 GPT3, LLAMA8B, LLAMA70B = (
@@ -50,6 +51,27 @@ def test_pipelines_beat_tensor_parallelism_when_serving_from_pcie_cards():
     batch = 16.0
     assert rate(Layout(pp=8.0, micro_batch=batch)) > rate(Layout(tp=8.0, micro_batch=8 * batch))
     assert decode_layouts(where, replace(serving, max_tpot_ms=None), 8)[0].tp < 8
+
+
+def test_on_pcie_cards_stages_give_throughput_and_a_tight_limit_forces_tensor_parallelism():
+    """Stages do not shorten a token, which passes all of them: each reads its weights in turn.
+
+    70B in 8 bits on cards of 864 GB/s: 70 GB / 864 GB/s = 81 ms a token, whatever the stages.
+    """
+    serving, where = job("llama3-70b-decode"), cluster("l40s-pcie-8")
+
+    def most(limit_ms, **split):
+        rows = fitting_layouts(where, serving, 8)
+        rows = rows.rows(np.all([getattr(rows, n) == ways for n, ways in split.items()], axis=0))
+        token = np.asarray(token_time(where, serving, rows).total)
+        rate = np.asarray(tokens_per_s(serving, rows, token))
+        return max(rate[token * 1e3 <= limit_ms], default=0.0)
+
+    assert most(np.inf, tp=1, pp=4) > 2 * most(np.inf, tp=4, pp=1)
+    free = decode_layouts(where, replace(serving, max_tpot_ms=None), 8)[0]
+    assert free.pp > 1
+    assert free.tp <= 2
+    assert most(serving.max_tpot_ms, tp=1, pp=4) == 0 < most(serving.max_tpot_ms, tp=4, pp=1)
 
 
 def test_a_model_that_fits_on_one_gpu_is_not_split():
