@@ -87,15 +87,22 @@ def _made(
         found = scoring.networks(fields, job_of(slug), counts)
     except scoring.FieldError as problem:
         raise BadQuery({problem.field: [str(problem)]}) from None
+    assumed = [
+        gettext("Each network at the same rate per GPU, the global batch as the preset has it.")
+    ]
+    if any(each.gpus != each.wanted for each in found):
+        assumed.append(
+            gettext(
+                "Where the job does not run on a count, the one near it is taken that does best."
+            )
+        )
     return {
         "workload": slug,
         "gpu": fields["gpu"],
         "fabric_gbits_per_s": _rate(fields),
         "usd_per_gpu_hour": usd,
         "model_version": scoring.MODEL_VERSION,
-        "assumptions": [
-            gettext("Each network at the same rate per GPU, the global batch as the preset has it.")
-        ],
+        "assumptions": assumed,
         "results": [each.as_json(usd) for each in found],
         "axes": [
             {"axis": str(axis), "said": str(said), "source": source} for axis, said, source in AXES

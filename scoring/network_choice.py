@@ -43,6 +43,7 @@ class Choice:
 
     network: str
     gpus: int
+    wanted: int  # GPUs asked for
     estimate: Estimate | DoesNotFit
     time_ratio: float | None  # of a unit of work, over that on InfiniBand; None: it does not fit
 
@@ -50,6 +51,7 @@ class Choice:
         """Plain values; dollars where the GPU-hour's price on this network is given."""
         found, ratio = self.estimate, self.time_ratio
         said: dict[str, Any] = {"network": self.network, "gpus": self.gpus, "fits": found.fits}
+        said["gpus_wanted"] = self.wanted
         if isinstance(found, DoesNotFit):
             return said | {"reasons": list(found.reasons)}
         premium = None if ratio is None else ratio - 1
@@ -80,7 +82,8 @@ def choices(fields: Mapping[str, Any], job: Job, wanted: Iterable[int]) -> list[
         Of the cluster, as `Cluster.from_fields` takes them; its own fabric and its limit of GPUs
         are set aside.
     wanted
-        GPUs, about so many: within 10 % the count is taken on which the job runs best.
+        GPUs, in whole nodes; where the job does not run on so many, the count within 10 % on which
+        it runs best.
 
     Raises
     ------
@@ -99,16 +102,19 @@ def choices(fields: Mapping[str, Any], job: Job, wanted: Iterable[int]) -> list[
         for name, answer in answers.items():
             then = _seconds(answer, job)
             ratio = then / first if then and first else None
-            found.append(Choice(name, gpus, answer, ratio))
+            found.append(Choice(name, gpus, count, answer, ratio))
     return found
 
 
 def workable(cluster: Cluster, job: Job, wanted: int) -> int:
-    """About so many GPUs, in whole nodes: of the counts that divide best, the fastest per GPU.
+    """So many GPUs, where the job runs on them, or about as many: of the counts of whole nodes that
+    divide best the fastest per GPU.
 
     1,000 nodes of 8 split into fewer layouts than 1,024 do, and nobody needs exactly so many.
     """
     node = cluster.gpu_count
+    if wanted % node == 0 and best(cluster, job, wanted).fits:
+        return wanted
     low, high = int(wanted * (1 - NEAR)), int(wanted * (1 + NEAR))
     near = range(max(-(-low // node), 1) * node, high + 1, node) or (max(wanted // node, 1) * node,)
     smooth = sorted(near, key=lambda n: (-_twos(n), abs(n - wanted)))[:TRIED]

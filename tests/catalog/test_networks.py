@@ -26,6 +26,14 @@ def test_the_door_answers_at_1000_and_10000_gpus_unasked(client, market):
     assert answer["usd_per_gpu_hour"] is None  # of no type: no price
 
 
+def test_a_count_that_was_shifted_is_said_to_be(client, market):
+    shifted = client.get(DOOR, {"workload": JOB, "gpus": "1000"}).json()
+    assert {(each["gpus"], each["gpus_wanted"]) for each in shifted["results"]} == {(1024, 1000)}
+    assert any("near it is taken" in said for said in shifted["assumptions"])
+    kept = client.get(DOOR, {"workload": JOB, "gpus": "1024"}).json()
+    assert len(kept["assumptions"]) == 1
+
+
 def test_the_gpus_of_a_type_come_with_its_price(client, market):
     asked = {"workload": JOB, "provider": "acme", "instance_type": "ib", "gpus": "64"}
     answer = client.get(DOOR, asked).json()
