@@ -110,6 +110,9 @@ class serving:  # noqa: N801 -- reads as a context
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's chromium."""
+    # Playwright leaves an event loop running in this thread, for as long as the browser is open;
+    # Django would refuse the database to every other test of this process.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=ARGUMENTS
