@@ -33,6 +33,7 @@ Read it in this order; each module uses only those above it.
     answers       an estimate, or why it does not fit; dollars
     estimate      the questions: estimate, best, search, rank
     what_if       other networks, and what the better one is worth
+    accuracy      errors of published measurements, as kept for the answers
     network_choice  InfiniBand or Ethernet, at several counts
     sizing        the fewest GPUs that are fast enough
     machines      the machine that a measured row names
@@ -44,7 +45,6 @@ Read it in this order; each module uses only those above it.
     measured_serving  rows of serving as questions to the model
     measured      rows of published measurements as questions to the model
     validation    errors over many rows
-    accuracy      those errors, as kept for the answers
     held          measurements of collectives that others published (between_nodes.csv)
     said          a sentence, its figures apart
     nccl_log      what NCCL says of itself: which links it uses
