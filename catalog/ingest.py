@@ -6,20 +6,21 @@ catalog of before. What is not published (held, superseded) leaves no trace but 
 it could not read, and its payload.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
-from django.db.models.functions import Now
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Concat, Now
 
 from catalog import fabrics, gates, payloads, rulings
 from catalog.judgement import row_key
 from catalog.models import (
     CatalogVersion,
     Gpu,
+    InstanceType,
     Lease,
     Provider,
     QuarantinedRow,
@@ -30,7 +31,7 @@ from catalog.offer_rows import Counts, add_places, adopt, reprice_types, write_o
 from catalog.records import Fact, Normalised, OfferRecord, Rejected
 from catalog.sieve import Ready, incoming, ready
 from catalog.staging import IDENTITY, INCOMING, CursorWrapper, copy_text, stage_text
-from catalog.statements import accept_facts, everything_said, gpu_rows, respec
+from catalog.statements import accept_facts, columns, everything_said, gpu_rows, respec
 
 
 class Fenced(Exception):
@@ -294,12 +295,26 @@ def raise_version() -> None:
 
 
 def state(facts: Sequence[Fact], origin: str) -> None:
-    """Make `facts` all that an origin states that is no list and no file: a user's measurement."""
+    """Make `facts` all that an origin states that is no list and no file: a user's measurement.
+
+    What fills no column is shown with its type, and nothing filters or computes by it: the catalog
+    stays the version that it was, and every answer that was made of it stands.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         _lock_catalog(cursor)
         touched = accept_facts(cursor, facts, origin)
-        if respec(cursor, touched):
+        before = _asked_for(touched)
+        respec(cursor, touched)
+        if _asked_for(touched) != before:
             raise_version()
+
+
+def _asked_for(subjects: Collection[str]) -> list[dict[str, object]]:
+    """What lists and the model read of these types: every column but the claims beside it."""
+    named = InstanceType.objects.annotate(subject=Concat("provider", Value("/"), "name"))
+    return list(
+        named.filter(subject__in=subjects).order_by("id").values(*columns().keys() - {"evidence"})
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,8 @@ def _facts(
     for fact in said:
         by_attribute[fact.attribute].append(fact)
     for name, attribute in ATTRIBUTES.items():
-        if attribute.column or name in by_attribute:
+        live = any(fact.superseded_at is None for fact in by_attribute[name])
+        if attribute.column or live:
             said_of = kind.evidence.get(name, {})
             yield _fact(attribute, values.get(name), said_of, by_attribute[name])
 

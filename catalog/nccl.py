@@ -4,6 +4,7 @@ The physics and the sentences are `scoring`'s; here they meet the facts of the t
 reader's language.
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.http import Http404
 from django.utils.translation import gettext
 
 import scoring
+from catalog import phrases
 from catalog.models import InstanceType
 from catalog.query import BadQuery
 from catalog.questions import PHYSICS
@@ -27,9 +29,17 @@ class Checked:
     held: scoring.Held
 
     @property
-    def said(self) -> list[scoring.Said]:
-        """Every sentence of the verdict, then every problem."""
-        return [*scoring.sentences(self.held), *self.held.run.problems]
+    def against(self) -> list[scoring.Said]:
+        """What contradicts itself in it, or the type."""
+        return scoring.contradictions(self.held)
+
+    @property
+    def digest(self) -> str:
+        """Of what was measured: a run is known again with another log around it, or none."""
+        run = self.held.run
+        rows = [(row.size, row.element, row.operation, row.timings) for row in run.rows]
+        said = (run.kind, run.ranks, self.held.nodes, rows)
+        return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
         """Everything, with its sentences in the reader's language."""
@@ -53,20 +63,23 @@ def check(
     BadQuery
         Where the text cannot be read (its line is named), or the run cannot be of this type.
     """
-    kind = InstanceType.objects.filter(provider=provider, name=name).first()
-    if kind is None or "\x00" in text:
+    known = "\x00" not in provider + name
+    kind = known and InstanceType.objects.filter(provider=provider, name=name).first()
+    if not kind:
         raise Http404(f"The catalog has no {provider}/{name}.")
     if kind.gpu_id is None or not kind.gpu_count:
-        raise BadQuery({"instance_type": ["nobody says which GPUs it has, or how many."]})
+        raise BadQuery({"instance_type": [gettext("nobody says which GPUs it has, or how many.")]})
     fields = {each: getattr(kind, each) for each in PHYSICS if each != "gpu"}
     try:
-        run = scoring.read_run(text, collective)
+        run = scoring.read_run(text.replace("\x00", ""), collective)
         held = scoring.check_run(run, {"gpu": kind.gpu_id, **fields}, nodes)
     except scoring.BadPaste as bad:
         raise BadQuery({"text": [_at_line(bad.said)]}) from None
+    except scoring.BadRun as bad:
+        raise BadQuery({bad.field: [words(bad.said)]}) from None
     except scoring.FieldError as problem:
         message = str(problem).removeprefix(f"{problem.field}: ")
-        raise BadQuery({problem.field: [message]}) from None
+        raise BadQuery({problem.field: [phrases.said(message)]}) from None
     return Checked(kind, held)
 
 

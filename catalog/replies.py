@@ -153,9 +153,14 @@ def _cell(value: object) -> object:
     return value
 
 
-def unless_known(request: Request, reply: Callable[[], HttpResponseBase]) -> HttpResponseBase:
-    """The reply with its tag; a 304 where the reader has it already."""
-    tag = _tag(request)
+def unless_known(
+    request: Request, reply: Callable[[], HttpResponseBase], also: str = ""
+) -> HttpResponseBase:
+    """The reply with its tag; a 304 where the reader has it already.
+
+    `also` is what it is made of besides the catalog's version.
+    """
+    tag = _tag(request, also)
     # GZipMiddleware marks the tag of what it compresses as weak: the content is the same.
     known = parse_etags(request.headers.get("If-None-Match", ""))
     if not {each.removeprefix("W/") for each in known}.isdisjoint((tag, "*")):
@@ -166,9 +171,9 @@ def unless_known(request: Request, reply: Callable[[], HttpResponseBase]) -> Htt
     return response
 
 
-def _tag(request: Request) -> str:
+def _tag(request: Request, also: str) -> str:
     """What a reply is made of: the catalog's version, the hour (ages grow), words, and address."""
-    text = f"{CatalogVersion.stamp()}|{get_language()}|{request.get_full_path()}"
+    text = f"{CatalogVersion.stamp()}|{get_language()}|{request.get_full_path()}{also}"
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 

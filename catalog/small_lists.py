@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Max, Model, QuerySet
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -66,11 +66,13 @@ class SmallList(APIView):
     example: ClassVar[Mapping[str, str]] = {}  # a question worth asking
     sorts: ClassVar[Mapping[str, str]] = {}  # what it can be sorted by → where that stands
     usual: ClassVar[Sequence[tuple[str, bool]]] = ()  # the order where none is asked for
+    shows_claims: ClassVar[bool] = False  # whether claims that fill no column are in its rows
     in_money: ClassVar[bool] = False  # whether its rows can be told in another currency
 
     def get(self, request: Request) -> HttpResponseBase:
         """A page of the list."""
-        return replies.unless_known(request, lambda: self._reply(request))
+        also = _ledger() if self.shows_claims else ""
+        return replies.unless_known(request, lambda: self._reply(request), also)
 
     def _reply(self, request: Request) -> HttpResponseBase:
         reading = Reading(request.query_params)
@@ -120,6 +122,12 @@ class SmallList(APIView):
         return rows
 
 
+def _ledger() -> str:
+    """What changes when a user's measurement is kept or withdrawn, as no version of the catalog."""
+    newest = Fact.objects.aggregate(said=Max("id"), withdrawn=Max("superseded_at"))
+    return f"|{newest['said']}|{newest['withdrawn']}"
+
+
 FORM = (
     "cursor",
     "page_size",
@@ -155,6 +163,7 @@ class InstanceTypes(SmallList):
     """`GET instance-types/`: what is known of each type, with its evidence."""
 
     door = "instance-types"
+    shows_claims = True
     example: ClassVar = {"gpu": "h100-sxm5-80gb"}
     queryset: ClassVar = InstanceType.objects.all()
     serializer: ClassVar = InstanceTypeSerializer
@@ -218,6 +227,7 @@ class Facts(SmallList):
     """`GET facts/`: every sourced statement, the withdrawn ones too."""
 
     door = "facts"
+    shows_claims = True
     example: ClassVar = {"attribute": "gpudirect_rdma", "basis": "documented"}
     queryset: ClassVar = Fact.objects.all()
     serializer: ClassVar = FactSerializer

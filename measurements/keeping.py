@@ -4,7 +4,6 @@ The fact has a scope (so many GPUs and bytes), so it stands beside the nominal v
 of them and fills no column: filters and the model never read it.
 """
 
-import hashlib
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
+from django.utils.translation import gettext
 
 from catalog import ingest, nccl
 from catalog.facts import ATTRIBUTES
@@ -21,14 +21,10 @@ from measurements.models import Measurement
 
 MOST = 500  # that one user keeps
 UNVERIFIED = "not verified"
-# What speaks against a run: its figures do not add up, or are of something else.
-SPOILT = frozenset(
-    ("algbw", "busbw", "count", "corrupt", "columns", "figure", "time", "impossible", "other_gpu")
-)
 
 
 def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
-    """Keep a run as a fact of its type; the same text of the same type is kept once.
+    """Keep a run as a fact of its type; the same run of the same type is kept once.
 
     Raises
     ------
@@ -38,13 +34,17 @@ def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
     held = checked.held
     attribute = f"measured_{held.run.kind}_gbytes_per_s"
     if attribute not in ATTRIBUTES:
-        raise BadQuery({"keep": [f"a measured {held.run.kind} is not kept."]})
-    spoilt = [said for said in checked.said if said.code in SPOILT]
-    if spoilt:
-        raise BadQuery({"keep": [f"only a run that adds up is kept: {spoilt[0]}"]})
+        what = {"kind": held.run.kind}
+        raise BadQuery({"keep": [gettext("a measured %(kind)s is not kept.") % what]})
+    if checked.against:
+        why = {"why": nccl.words(checked.against[0])}
+        raise BadQuery({"keep": [gettext("only a run that adds up is kept: %(why)s") % why]})
     if owner.measurements.count() >= MOST:
-        raise BadQuery({"keep": [f"{MOST} runs are the most that one user keeps."]})
-    digest = hashlib.sha256(text.encode()).hexdigest()
+        most = {"most": MOST}
+        raise BadQuery(
+            {"keep": [gettext("%(most)s runs are the most that one user keeps.") % most]}
+        )
+    digest = checked.digest
     mine = Measurement.objects.filter(
         owner=owner, instance_type=checked.instance_type, digest=digest
     )
@@ -58,7 +58,7 @@ def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
                 nodes=held.nodes,
                 size=held.run.largest.size,
                 bus_gbytes_per_s=held.run.largest.bus_gbytes_per_s,
-                text=text,
+                text=text.replace("\x00", ""),
                 digest=digest,
             )
             made.refresh_from_db(fields=["kept_at"])
@@ -71,6 +71,7 @@ def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
 def fact_of(kept: Measurement, attribute: str) -> Fact:
     """What the ledger says of a kept run."""
     value = Decimal(f"{kept.bus_gbytes_per_s:.2f}")
+    nodes = f"{kept.nodes} {'node' if kept.nodes == 1 else 'nodes'}"
     return Fact(
         subject=kept.subject,
         attribute=attribute,
@@ -78,7 +79,7 @@ def fact_of(kept: Measurement, attribute: str) -> Fact:
         basis=Basis.MEASURED,
         source=origin(kept.pk),
         checked=kept.kept_at.date(),
-        scope=f"{kept.gpus} GPUs on {kept.nodes} nodes at {kept.size} bytes",
+        scope=f"{kept.gpus} GPUs on {nodes} at {kept.size} bytes",
         note=UNVERIFIED,
     )
 

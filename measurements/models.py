@@ -23,7 +23,7 @@ class Measurement(models.Model):
     size = models.BigIntegerField()  # of the largest message [B]
     bus_gbytes_per_s = models.FloatField()  # at that size, the better placement
     text = models.TextField()  # as it was pasted
-    digest = models.CharField(max_length=64)  # of the text
+    digest = models.CharField(max_length=64)  # of what was measured
     kept_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from catalog import nccl
 from catalog.query import BadQuery
-from measurements.keeping import SPOILT
 from measurements.keeping import keep as keep_run
 from measurements.models import Measurement
 
@@ -73,7 +72,8 @@ def may_remove(user: Any, found: Measurement) -> bool:
 def _checked(given: dict[str, str]) -> nccl.Checked:
     nodes, collective = given["nodes"].strip(), given["collective"] or None
     wrong: dict[str, list[str]] = {}
-    if nodes and not (nodes.isascii() and nodes.isdigit() and 0 < int(nodes) <= nccl.MOST_NODES):
+    short = len(nodes) <= len(str(nccl.MOST_NODES)) and nodes.isascii() and nodes.isdigit()
+    if nodes and not (short and 0 < int(nodes) <= nccl.MOST_NODES):
         most = {"most": nccl.MOST_NODES}
         wrong["nodes"] = [gettext("must be a whole number from 1 to %(most)s.") % most]
     if collective and collective not in nccl.COLLECTIVES:
@@ -84,9 +84,14 @@ def _checked(given: dict[str, str]) -> nccl.Checked:
         wrong["text"] = [gettext("is empty: paste what the test printed.")]
     if wrong:
         raise BadQuery(wrong)
-    text = given["text"].replace("\x00", "")
     count = int(nodes) if nodes else None
-    return nccl.check(given["provider"], given["instance_type"], text, count, collective)
+    return nccl.check(given["provider"], given["instance_type"], given["text"], count, collective)
+
+
+def _label(field: str) -> str:
+    """What the page calls a field; what is wrong with the run itself needs no name."""
+    named = {"nodes": gettext("Instances"), "collective": gettext("Test")}
+    return "" if field in ("text", "ranks", "keep", "instance_type") else named.get(field, field)
 
 
 def _page(
@@ -102,9 +107,9 @@ def _page(
     context = {
         "room": "offers",
         "given": given,
-        "problems": [(name, " ".join(said)) for name, said in (problems or {}).items()],
+        "problems": [(_label(name), " ".join(said)) for name, said in (problems or {}).items()],
         "answer": answer,
-        "adds_up": checked is not None and not SPOILT & {each.code for each in checked.said},
+        "adds_up": checked is not None and not checked.against,
         "collectives": nccl.COLLECTIVES,
         **more,
     }

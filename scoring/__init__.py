@@ -69,11 +69,11 @@ from scoring.goodput import Goodput, goodput, reliability
 from scoring.gpus import Gpu, gpu
 from scoring.hardware import Cluster, cluster, cluster_fields, clusters, unknown_facts
 from scoring.layout import Layout
-from scoring.nccl_check import Held, check_run
+from scoring.nccl_check import BadRun, Held, check_run
 from scoring.nccl_rows import BadPaste
 from scoring.nccl_tests import NAMES as NCCL_TESTS
 from scoring.nccl_tests import Run, read_run
-from scoring.nccl_words import sentences, verdict
+from scoring.nccl_words import contradictions, sentences, verdict
 from scoring.network_choice import choices as networks
 from scoring.said import Said
 from scoring.serving import Served, pareto, serve
@@ -89,6 +89,7 @@ __all__ = [
     "NCCL_TESTS",
     "SCENARIOS",
     "BadPaste",
+    "BadRun",
     "Changed",
     "Cluster",
     "DoesNotFit",
@@ -112,6 +113,7 @@ __all__ = [
     "cluster_fields",
     "clusters",
     "collective_time",
+    "contradictions",
     "error_ranges",
     "estimate",
     "expected_bus",

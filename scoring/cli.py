@@ -1,6 +1,7 @@
 """The command line: estimate, search, pareto, collective, nccl, validate.
 
-Exit 0 with an answer, 1 where the job does not fit (the reasons are the answer), 2 for bad input:
+Exit 0 with an answer, 1 where the job does not fit or a measurement contradicts itself or its
+cluster (the reasons are the answer), 2 for bad input:
 then one sentence on stderr names the field, and nothing else is printed.
 """
 
@@ -25,7 +26,7 @@ from scoring.layout import Layout
 from scoring.nccl_check import check_run
 from scoring.nccl_rows import BadPaste
 from scoring.nccl_tests import MOST_CHARACTERS, NAMES, read_run
-from scoring.nccl_words import sentences, verdict
+from scoring.nccl_words import contradictions, sentences, verdict
 from scoring.refusals import unjoined
 from scoring.said import Said
 from scoring.serving import Served, pareto
@@ -33,7 +34,7 @@ from scoring.units import GIGA, MOST_BYTES
 from scoring.validation import validate
 from scoring.workload import Job, job_fields, jobs
 
-OK, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+OK, DOES_NOT_FIT, CONTRADICTED, BAD_INPUT = 0, 1, 1, 2
 
 
 class Parser(argparse.ArgumentParser):
@@ -281,7 +282,7 @@ def _nccl(options: argparse.Namespace) -> int:
     held = check_run(run, fields, None if nodes is None else _whole(nodes, "nodes", 1_000_000))
     said = [*(str(each) for each in run.inferred), *map(_with_line, sentences(held))]
     _print(verdict(held) if options.json else None, [*said, *map(_with_line, run.problems)])
-    return OK
+    return CONTRADICTED if contradictions(held) else OK
 
 
 def _with_line(said: Said) -> str:

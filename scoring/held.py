@@ -18,7 +18,7 @@ from scoring.collectives import bus_bytes_per_s
 from scoring.constants import data_file
 from scoring.curves import links_of
 from scoring.fields import FieldError
-from scoring.groups import group
+from scoring.groups import Group, group
 from scoring.hardware import Cluster
 from scoring.machines import CannotPredict
 from scoring.machines import machine as machine_of
@@ -27,7 +27,7 @@ from scoring.units import GIGA, MICRO
 
 BETWEEN_NODES = Path(__file__).with_name("between_nodes.csv")
 # How far two may differ and be comparable, as a factor.
-ALIKE, ALIKE_RATE = 2.0, 1.25  # sizes and ranks; rates of the fabric
+ALIKE, ALIKE_RATE = 2.0, 1.25  # sizes and ranks; rates of links, and how ranks share them
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,15 @@ class Peer:
         }
 
 
-def peers(cluster: Cluster, kind: str, ranks: int, size: float) -> list[Peer]:
+def peers(cluster: Cluster, kind: str, g: Group, size: float) -> list[Peer]:
     """What is held of a collective on machines joined alike, the nearest in size and ranks first.
 
-    One of each source: across the fabric of the same kind and a like rate per GPU, inside by the
-    same links.
+    One of each source: inside by the same links; across the fabric of the same kind and a like
+    rate per GPU, on nodes and domains of as many of the ranks, with links of a like rate.
     """
-    g = group(cluster, float(ranks), alone=True)
+    ranks = int(float(g.ranks))
     if float(g.domains) > 1:
-        found = _across(cluster, kind, ranks, size)
+        found = _across(cluster, kind, g, size)
     else:
         inside = float(g.fast) == float(g.ranks)
         found = _inside(links_of(cluster)[0 if inside else 1], kind, ranks, size)
@@ -107,11 +107,22 @@ def _rows() -> tuple[tuple[str, Cluster, Question, float], ...]:
     return tuple(found)
 
 
-def _across(cluster: Cluster, kind: str, ranks: int, size: float) -> Iterator[Peer]:
+def _across(cluster: Cluster, kind: str, g: Group, size: float) -> Iterator[Peer]:
     for source, machine, asked, took in _rows():
         same = machine.fabric == cluster.fabric and asked.kind == kind
-        like = _like(machine.nic_bytes_per_s, cluster.nic_bytes_per_s, ALIKE_RATE)
-        if same and like and _like(asked.ranks, ranks) and _like(asked.size, size):
+        if not same or not _like(asked.size, size) or not _like(asked.ranks, float(g.ranks)):
+            continue
+        theirs = group(machine, asked.ranks, alone=True)
+        like = machine.scale_up == cluster.scale_up and all(
+            _like(float(one), float(other), ALIKE_RATE)
+            for one, other in (
+                (machine.nic_bytes_per_s, cluster.nic_bytes_per_s),
+                (machine.scale_up_bytes_per_s, cluster.scale_up_bytes_per_s),
+                (theirs.near, g.near),
+                (theirs.fast, g.fast),
+            )
+        )
+        if like:
             rate = bus_bytes_per_s(kind, asked.size, asked.ranks, took) / GIGA
             gbits = machine.nic_bytes_per_s * 8 / GIGA
             yield Peer(source, machine.gpu.slug, int(asked.ranks), machine.fabric, gbits,

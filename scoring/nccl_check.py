@@ -1,11 +1,12 @@
 """A run of nccl-tests held against line rate, against the model, and against what others measured.
 
 Where it is slower than predicted, each usual fault (RDMA off, sockets, half the NICs, links off) is
-supposed in turn, and the one whose curve lies nearest to the measured one is named.
+supposed in turn, and those whose curves lie nearest to the measured one are named. What the log of
+the run shows decides between them.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,15 +20,18 @@ from scoring.held import Peer, peers
 from scoring.nccl_rows import Timing
 from scoring.nccl_tests import Run
 from scoring.refusals import unjoined
-from scoring.units import GIGA, MICRO
+from scoring.said import Said
+from scoring.units import BITS_PER_BYTE, GIGA, MICRO
 from scoring.what_if import scenarios, supposing
 
 # Faults of a cluster that is otherwise as sold: scenarios of `what_if`, and links that are off.
 FAULTS = ("rdma_off", "sockets", "half_the_nics", "oversubscribed_2_to_1")
+HIDDEN_BY_DIRECT = ("rdma_off", "sockets")  # none where NICs read GPU memory
 DIP = 0.5  # of what is predicted
 TELLING_BYTES = 1 << 20  # smaller messages tell latency, not which links are used
 NEARER = 0.7  # of the distance as sold: from here on a fault explains a run better
 EXPLAINED = math.log(1.4)  # and it lies within a factor of 1.4 of the run
+ALIKE = math.log(1.05)  # faults whose distances differ by less have one curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,9 @@ class Held:
     nics: int | None  # of a node, where that is known
     points: tuple[Point, ...]
     line_rate_gbytes_per_s: float | None  # None: a rate that it follows from is not known
+    inside_limits: bool  # whether the links inside have that rate, and not the fabric
     within: float  # the error that nine of ten predictions of such a collective keep, as a share
-    looks_like: str | None  # a fault, by name
+    looks_like: tuple[str, ...]  # faults, by name: several where their curves are one
     peers: tuple[Peer, ...]
 
     @property
@@ -101,10 +106,18 @@ class Held:
         return max(self.points, key=lambda point: point.size)
 
     @property
+    def judged_by(self) -> tuple[float, float]:
+        """The bus bandwidths between which the largest message is as it should be. [GB/s]
+
+        What is plausible of all that is unknown, and the model's error on top.
+        """
+        point, error = self.largest, 1 + self.within
+        return point.low_gbytes_per_s / error, point.high_gbytes_per_s * error
+
+    @property
     def slow(self) -> bool:
         """Whether the largest message is slower than the model errs, whatever is unknown."""
-        point = self.largest
-        return point.measured_gbytes_per_s * (1 + self.within) < point.low_gbytes_per_s
+        return self.largest.measured_gbytes_per_s < self.judged_by[0]
 
     @property
     def dip(self) -> Point | None:
@@ -112,6 +125,14 @@ class Held:
         telling = [each for each in self.points if each.size >= TELLING_BYTES]
         worst = min(telling, key=lambda each: each.of_prediction, default=None)
         return worst if worst and worst.of_prediction < DIP else None
+
+
+class BadRun(FieldError):
+    """A run that the cluster cannot have seen; `said` has the sentence."""
+
+    def __init__(self, field: str, text: str, figures: Mapping[str, object] | None = None) -> None:
+        self.said = Said("bad_run", text, figures or {})
+        super().__init__(field, str(self.said))
 
 
 def check_run(run: Run, fields: Mapping[str, Any], nodes: int | None = None) -> Held:
@@ -127,14 +148,16 @@ def check_run(run: Run, fields: Mapping[str, Any], nodes: int | None = None) -> 
     Raises
     ------
     FieldError
-        As `Cluster.from_fields`; for `ranks` or `nodes` that the cluster cannot be.
+        As `Cluster.from_fields`; a `BadRun` for `ranks` or `nodes` that the cluster cannot be.
     """
+    # It ran on what was rented: the domain may be larger than what a provider promises at least.
+    guaranteed, fields = fields, {**fields, "scale_up_domain_guaranteed_gpus": None}
     cluster = Cluster.from_fields(fields)
     nodes = _nodes(run, cluster, nodes)
     if run.ranks < 2:
-        raise FieldError("ranks", "a collective of one GPU exchanges nothing: run two or more.")
+        raise BadRun("ranks", "A collective of one GPU exchanges nothing: run two or more.")
     if apart := unjoined(cluster, run.ranks):
-        raise FieldError("ranks", f"{apart}.")
+        raise FieldError("ranks", apart)
     g = _spread(cluster, run.ranks, nodes)
     known = _rate_known(fields, g)
     held = Held(
@@ -143,26 +166,25 @@ def check_run(run: Run, fields: Mapping[str, Any], nodes: int | None = None) -> 
         cluster=cluster,
         across=float(g.domains) > 1,
         nics=int(fields["fabric_nics"]) if fields.get("fabric_nics") else None,
-        points=tuple(_points(run, cluster, g)),
+        points=tuple(_points(run, cluster, g, _plausible(guaranteed, run.ranks, nodes))),
         line_rate_gbytes_per_s=line_rate(cluster, run.kind, g) / GIGA if known else None,
+        inside_limits=line_rate(cluster, run.kind, g) >= _inside_rate(cluster, g),
         within=_within(g),
-        looks_like=None,
-        peers=tuple(peers(cluster, run.kind, run.ranks, float(run.largest.size))),
+        looks_like=(),
+        peers=tuple(peers(cluster, run.kind, g, float(run.largest.size))),
     )
-    return replace(held, looks_like=_looks_like(run, fields, cluster, g)) if held.slow else held
+    return replace(held, looks_like=_looks_like(held, fields, g))
 
 
 def _nodes(run: Run, cluster: Cluster, given: int | None) -> int:
     nodes = run.nodes or given or -(-run.ranks // cluster.gpu_count)
     if given and run.nodes and given != run.nodes:
-        raise FieldError("nodes", f"the paste lists {run.nodes} hosts, not {given}.")
+        text = "Hosts in the paste: %(listed)s, not %(given)s."
+        raise BadRun("nodes", text, {"listed": run.nodes, "given": given})
     if nodes > run.ranks or -(-run.ranks // nodes) > cluster.gpu_count:
-        each = -(-run.ranks // nodes)
-        raise FieldError(
-            "ranks",
-            f"{run.ranks} ranks on {nodes} nodes are {each} on each, and this type has "
-            f"{cluster.gpu_count} GPUs.",
-        )
+        text = "%(ranks)s ranks cannot run on %(nodes)s × %(gpus)s GPUs, at least one on each node."
+        figures = {"ranks": run.ranks, "nodes": nodes, "gpus": cluster.gpu_count}
+        raise BadRun("ranks", text, figures)
     return nodes
 
 
@@ -176,10 +198,27 @@ def _spread(cluster: Cluster, ranks: int, nodes: int) -> Group:
                  float(nodes))  # fmt: skip
 
 
-def _points(run: Run, cluster: Cluster, g: Group) -> Iterator[Point]:
-    ends = (cluster, cluster.pessimistic or cluster, cluster.optimistic or cluster)
+def _plausible(fields: Mapping[str, Any], ranks: int, nodes: int) -> list[tuple[Cluster, Group]]:
+    """What a run may have met: both ends of all that is unknown, the domain of what is rented and
+    of what is promised, and switches that do not sum, as NCCL asks them to only where told."""
+    found = []
+    for promised in {None, fields.get("scale_up_domain_guaranteed_gpus")}:
+        for sharp in {"no", fields.get("sharp")}:
+            supposed = {"scale_up_domain_guaranteed_gpus": promised, "sharp": sharp}
+            with suppress(FieldError):
+                cluster = Cluster.from_fields({**fields, **supposed})
+                g = _spread(cluster, ranks, nodes)
+                found += [(cluster.pessimistic or cluster, g), (cluster.optimistic or cluster, g)]
+    return found
+
+
+def _points(
+    run: Run, cluster: Cluster, g: Group, plausible: Sequence[tuple[Cluster, Group]]
+) -> Iterator[Point]:
+    ends = ((cluster, g), *plausible)
     for row in run.rows:
-        times = [float(collective_time(each, run.kind, float(row.size), g)) for each in ends]
+        size = float(row.size)
+        times = [float(collective_time(each, run.kind, size, spread)) for each, spread in ends]
         rates = [bus_bytes_per_s(run.kind, row.size, run.ranks, t) / GIGA for t in times]
         out, *rest = row.timings
         yield Point(
@@ -235,35 +274,64 @@ def _within(g: Group) -> float:
 # ------------------------------------------------------------------ faults
 
 
-def _looks_like(run: Run, fields: Mapping[str, Any], cluster: Cluster, g: Group) -> str | None:
-    """The fault that explains a run better than the cluster as sold does; None where none does.
+def _looks_like(held: Held, fields: Mapping[str, Any], g: Group) -> tuple[str, ...]:
+    """The faults that explain a run better than the cluster as sold does, the likeliest first.
 
-    What the log of the run shows to be otherwise is none.
+    What the log of the run shows to be so is the fault, and what it shows to be otherwise is none.
     """
-    as_sold = _distance(run, cluster, g)
-    found = {}
-    log = run.log
-    if log.sockets and float(g.domains) > 1:
-        return "sockets"
-    for name, changes in _faults(cluster, run.ranks, g).items():
-        if log.direct and name in ("rdma_off", "sockets"):
-            continue
-        with suppress(FieldError):
-            supposed = Cluster.from_fields(supposing(fields, changes))
-            spread = group(supposed, float(run.ranks), alone=True) if float(g.domains) <= 1 else g
-            found[name] = _distance(run, supposed, spread)
-    if not found:
-        return None
-    best = min(found, key=lambda name: found[name])
-    return best if found[best] < min(NEARER * as_sold, EXPLAINED) else None
+    run, cluster = held.run, held.cluster
+    unsummed = {**fields, "sharp": "no"}
+    if not held.slow:
+        last, error = replace(run, rows=(run.largest,)), math.log1p(held.within)
+        below = _distance(last, cluster, g) > error > _supposed(last, unsummed, {}, g)
+        return ("sharp_off",) if below and held.largest.of_prediction < 1 else ()
+    as_sold = min(_distance(run, cluster, g), _supposed(run, unsummed, {}, g))
+    faults = _faults(held, g)
+    if held.across and run.log.sockets:
+        return ("sockets",)
+    if "domain_off" in faults and (run.log.sockets or run.log.direct is not None):
+        return ("domain_off",)  # messages that should stay in the domain leave over the network
+    if held.across and run.log.direct is False and "rdma_off" in faults:
+        return ("rdma_partly_off" if run.log.mixed else "rdma_off",)
+    if run.log.direct:
+        faults = {name: each for name, each in faults.items() if name not in HIDDEN_BY_DIRECT}
+    found = {
+        name: min(_supposed(run, base, changes, g) for base in (fields, unsummed))
+        for name, changes in faults.items()
+    }
+    best = min(found.values(), default=math.inf)
+    if best >= min(NEARER * as_sold, EXPLAINED):
+        return ()
+    alike = tuple(sorted((n for n in found if found[n] <= best + ALIKE), key=lambda n: found[n]))
+    return ("fewer_nics",) if "fewer_nics" in alike else alike
 
 
-def _faults(cluster: Cluster, ranks: int, g: Group) -> dict[str, dict[str, Any]]:
-    if float(g.domains) > 1:
-        crossing = max(ranks, cluster.near_gpus + 1)
-        return {n: c for n, c in scenarios(cluster, crossing).items() if n in FAULTS}
-    linked = cluster.scale_up not in ("pcie", "none")
-    return {"links_off": {"scale_up": "pcie", "nvlink_generation": None}} if linked else {}
+def _supposed(run: Run, fields: Mapping[str, Any], changes: Mapping[str, Any], g: Group) -> float:
+    """How far a run is from the cluster with these changes; infinitely where that is none."""
+    try:
+        supposed = Cluster.from_fields(supposing(fields, changes))
+    except FieldError:
+        return math.inf
+    inside = float(g.domains) <= 1
+    return _distance(run, supposed, group(supposed, float(run.ranks), alone=True) if inside else g)
+
+
+def _faults(held: Held, g: Group) -> dict[str, dict[str, Any]]:
+    """What to suppose, by fault; how many NICs are in use is for the log to say where it does."""
+    cluster, seen = held.cluster, held.run.log.devices
+    if not held.across:
+        if held.nodes > 1:
+            return {"domain_off": {"scale_up_domain_gpus": cluster.gpu_count}}
+        linked = cluster.scale_up not in ("pcie", "none")
+        return {"links_off": {"scale_up": "pcie", "nvlink_generation": None}} if linked else {}
+    crossing = max(int(float(g.ranks)), cluster.near_gpus + 1)
+    found = {n: c for n, c in scenarios(cluster, crossing).items() if n in FAULTS}
+    if seen and held.nics:
+        del found["half_the_nics"]
+        if seen < held.nics:
+            node = cluster.nic_bytes_per_s * cluster.gpu_count * BITS_PER_BYTE / GIGA
+            found["fewer_nics"] = {"fabric_gbits_per_s": node * seen / held.nics}
+    return found
 
 
 def _distance(run: Run, cluster: Cluster, g: Group) -> float:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from scoring.algorithms import KINDS
 from scoring.collectives import bus_factor
@@ -26,7 +27,15 @@ RANK = re.compile(
     r"\[[^\]]{1,20}\]\s+(\S.{0,80})"
 )
 TEST = re.compile(r"\b(\w{3,20}?)_perf\b")
-START = re.compile(r"# nThread (\d{1,4}) nGpus (\d{1,4}) minBytes")
+# What a run prints once, before its rows.
+BEGINS = re.compile(
+    r"(?P<start># nThread \d{1,4} nGpus)|(?P<test># Collective test starting)"
+    r"|(?P<columns>#\s{1,40}size\s{1,40}count\s{1,40}type)"
+)
+FAILED = re.compile(
+    r"Test (?:NCCL |CUDA )?failure|remote process exited|exited on signal|Segmentation fault"
+    r"|non-zero (?:exit )?(?:code|status)|MPI_ABORT was invoked|unhandled (?:cuda|system) error"
+)
 AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*(\d{1,9}(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?)")
 OUT_OF_BOUNDS = re.compile(r"#\s*Out of bounds values\s*:\s*(\d{1,12})\s*(OK|FAILED)")
 # nccl-tests' names of collectives, letters alone → ours
@@ -76,8 +85,8 @@ def read_run(text: str, kind: str | None = None) -> Run:
         Where there is no result in it, or it does not say whose.
     """
     if len(text) > MOST_CHARACTERS:
-        figures = {"most": f"{MOST_CHARACTERS:,}", "count": f"{len(text):,}"}
-        raise bad_paste("long", "is %(count)s characters long; %(most)s are the most.", figures)
+        figures = {"most": f"{MOST_CHARACTERS:,}"}
+        raise bad_paste("long", "is longer than %(most)s characters, which are the most.", figures)
     lines = text.splitlines()
     problems: list[Said] = []
     rows = list(read_rows(lines, problems))
@@ -86,10 +95,11 @@ def read_run(text: str, kind: str | None = None) -> Run:
             raise BadPaste(problems[0])
         raise _no_rows(lines)
     _one_run(lines, rows)
+    problems += _failed(lines)
     log = read_log(lines)
     devices = [found for line in lines if (found := RANK.search(line))]
     inferred: list[Said] = []
-    kind = kind or _named(lines)
+    kind = _agreed(kind, lines)
     ranks = _ranks(devices, log)
     if kind is None:
         kind = _kind_of(rows, ranks, inferred)
@@ -107,6 +117,8 @@ def read_run(text: str, kind: str | None = None) -> Run:
 def _one_run(lines: Sequence[str], rows: Sequence[Row]) -> None:
     """Refuse several runs in one paste, and the mark of a build without MPI.
 
+    A test prints each line of its header once, and its sizes only ever grow.
+
     Raises
     ------
     BadPaste
@@ -122,33 +134,65 @@ def _one_run(lines: Sequence[str], rows: Sequence[Row]) -> None:
             )
             raise bad_paste("twice", text, {"rank": rank}, number)
         seen.add(rank)
-    starts = [n for n, line in enumerate(lines, 1) if START.search(line)]
-    later = [n for n in starts[1:] if n > rows[0].line]
-    if later:
+    again = [*_marked_again(lines), *(b.line for a, b in pairwise(rows) if b.size <= a.size)]
+    if again:
         text = "A second run begins here: paste one run at a time."
-        raise bad_paste("second", text, {}, later[0])
+        raise bad_paste("second", text, {}, min(again))
+
+
+def _marked_again(lines: Sequence[str]) -> Iterator[int]:
+    """Lines of a header that stood in the paste before."""
+    seen: set[str | None] = set()
+    for number, line in enumerate(lines, 1):
+        if found := BEGINS.search(line):
+            mark = next(name for name in ("start", "test", "columns") if found[name])
+            if mark in seen:
+                yield number
+            seen.add(mark)
 
 
 # ------------------------------------------------------------------ whose
 
 
-def _named(lines: Sequence[str]) -> str | None:
-    """The collective that a header or a command line names.
+def _agreed(chosen: str | None, lines: Sequence[str]) -> str | None:
+    """The collective that the reader chose, or else the one that the paste names.
+
+    Raises
+    ------
+    BadPaste
+        Where the two differ; as `_named`.
+    """
+    named = _named(lines)
+    if chosen and named and chosen != named[0]:
+        text = "%(chosen)s was chosen, and the paste names %(named)s."
+        raise bad_paste("other_test", text, {"chosen": chosen, "named": named[0]}, named[1])
+    return chosen or (named and named[0])
+
+
+def _named(lines: Sequence[str]) -> tuple[str, int] | None:
+    """The collective that a header or a command line names, and the line; the header is surer.
 
     Raises
     ------
     BadPaste
         Where it is a test whose collective the model does not know.
     """
+    tests = list(_tests(lines))
+    headers = [(name, n) for name, n in tests if "test starting" in lines[n - 1]]
+    for test, number in headers or tests:
+        name = test.replace("_", "").lower()
+        if name in NAMES:
+            return NAMES[name], number
+        if name in OTHER_TESTS:
+            text = "%(test)s is a test that nothing here can be held against."
+            raise bad_paste("test", text, {"test": f"{test}_perf"}, number)
+    return None
+
+
+def _tests(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(lines, start=1):
         for found in TEST.finditer(line[:1000]):
-            name = found[1].replace("_", "").lower()
-            if name in NAMES:
-                return NAMES[name]
-            if name in OTHER_TESTS:
-                text = "%(test)s is a test that nothing here can be held against."
-                raise bad_paste("test", text, {"test": f"{found[1]}_perf"}, number)
-    return None
+            yield found[1], number
 
 
 def _ranks(devices: Sequence[re.Match[str]], log: Log) -> int | None:
@@ -241,11 +285,11 @@ def _wrong(rows: Sequence[Row], kind: str, ranks: int) -> Iterator[Said]:
     """What does not add up in each row."""
     factor = float(bus_factor(kind, float(ranks)))
     for row in rows:
-        for each in row.timings:
-            yield from _bandwidths(row, each, factor)
-            if each.wrong:
-                text = "%(count)s values came out wrong: no figure of this cluster counts for much."
-                yield Said("corrupt", text, {"count": each.wrong}, row.line)
+        found = [said for each in row.timings for said in _bandwidths(row, each, factor)]
+        yield from {said.code: said for said in reversed(found)}.values()  # once a row
+        if wrong := sum(each.wrong for each in row.timings):
+            text = "%(count)s values came out wrong: no figure of this cluster counts for much."
+            yield Said("corrupt", text, {"count": wrong}, row.line)
         each_rank = row.count * ELEMENT_BYTES[row.element]
         if each_rank and row.size not in (each_rank, each_rank * ranks):
             said: dict[str, object] = {"size": row.size, "count": row.count}
@@ -288,10 +332,18 @@ def _summary(lines: Sequence[str], rows: Sequence[Row]) -> Iterator[Said]:
             yield Said("corrupt", text, {"count": found[1]}, number)
 
 
-def _no_rows(lines: Sequence[str]) -> BadPaste:
+def _failed(lines: Sequence[str]) -> Iterator[Said]:
+    """The first line that says that the test did not end as it should."""
     for number, line in enumerate(lines, start=1):
-        if "Test failure" in line or "Test NCCL failure" in line or "Test CUDA failure" in line:
-            return bad_paste("failed", "The test failed before its first row.", {}, number)
+        if FAILED.search(line):
+            text = "The test failed: what it printed before counts for nothing."
+            yield Said("failed", text, {}, number)
+            return
+
+
+def _no_rows(lines: Sequence[str]) -> BadPaste:
+    if failed := next(_failed(lines), None):
+        return bad_paste("failed", "The test failed before its first row.", {}, failed.line)
     text = (
         "There is no row of results in it: a row has size, count, type, time, algbw and busbw, "
         "as all_reduce_perf prints."

@@ -3,7 +3,7 @@
 run = read_run(text);  held = check_run(run, fields);  verdict(held)  →  every figure, plain
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scoring.machines import gpu_slug
@@ -13,11 +13,18 @@ from scoring.said import Said
 
 FAULT_WORDS = {
     "rdma_off": "It looks like GPUDirect RDMA off.",
+    "rdma_partly_off": "It looks like GPUDirect RDMA off on a part of the channels.",
+    "fewer_nics": "It looks like fewer NICs than the node has.",
+    "domain_off": "It looks as if the nodes are not in one NVLink domain, or IMEX is not running.",
+    "sharp_off": "It looks as if the switches do not sum (SHARP): NCCL asks them to only where "
+    "NCCL_COLLNET_ENABLE=1 is set and its plugin is there.",
     "sockets": "It looks like TCP sockets instead of RDMA.",
     "half_the_nics": "It looks like half of the NICs.",
     "oversubscribed_2_to_1": "It looks like a fabric oversubscribed 2:1, or shared with others.",
     "links_off": "It looks like the links between the GPUs are off (PCIe only).",
 }
+# What speaks against a paste: its figures do not add up, or are of something else.
+SPOILT = frozenset(("failed", "algbw", "busbw", "count", "corrupt", "columns", "figure", "time"))
 # Of line rate: more than rounding, and more than sums on the way can save: an all-reduce sends
 # 2(n−1)/n of its buffer around a ring, and no way of summing less than once.
 OVER, IMPOSSIBLE = 1.02, 2.0
@@ -25,20 +32,22 @@ OVER, IMPOSSIBLE = 1.02, 2.0
 
 def verdict(held: Held) -> dict[str, Any]:
     """Everything, plain; sentences in English with their codes and lines."""
-    run, several = held.run, held.nodes > 1
+    run, across = held.run, held.across
+    judged = not contradictions(held)
     return {
         "collective": run.kind,
         "ranks": run.ranks,
         "nodes": held.nodes,
         "gpus": list(run.gpus),
         "nccl_version": run.log.version,
-        "gpudirect_rdma_seen": run.log.direct if several else None,
-        "sockets_seen": run.log.sockets if several and run.log.direct is not None else None,
+        "gpudirect_rdma_seen": run.log.direct if across else None,
+        "sockets_seen": run.log.sockets if across and run.log.direct is not None else None,
         "peak": {"bytes": run.peak.size, "bus_gbytes_per_s": run.peak.bus_gbytes_per_s},
         "line_rate_gbytes_per_s": held.line_rate_gbytes_per_s,
-        "of_line_rate": held.of_line_rate,
-        "of_prediction": held.largest.of_prediction,
-        "looks_like": held.looks_like,
+        "of_line_rate": held.of_line_rate if judged else None,
+        "of_prediction": held.largest.of_prediction if judged else None,
+        "judged_by_gbytes_per_s": list(held.judged_by) if judged else None,
+        "looks_like": list(held.looks_like) if judged else [],
         "verdict": [plain(each) for each in sentences(held)],
         "problems": [plain(each) for each in run.problems],
         "inferred": [str(each) for each in run.inferred],
@@ -54,21 +63,57 @@ def plain(said: Said) -> dict[str, Any]:
 
 
 def sentences(held: Held) -> Iterator[Said]:
-    """What there is to say of a run."""
+    """What there is to say of a run: of its speed only where nothing contradicts it."""
+    if against := contradictions(held):
+        yield _not_judged(against)
+        yield from (said for said in against if said not in held.run.problems)
+    else:
+        yield from _of_speed(held)
+    linked = held.cluster.scale_up not in ("pcie", "none")
+    yield from signs(held.run.log, across=held.across, linked=linked, nics=held.nics)
+
+
+def contradictions(held: Held) -> list[Said]:
+    """What speaks against a run: it contradicts itself, or the type that it is said to be of."""
+    against = [*_other_gpus(held), *_impossible(held)]
+    return [*against, *(said for said in held.run.problems if said.code in SPOILT)]
+
+
+def _not_judged(against: Sequence[Said]) -> Said:
+    text = "The paste contradicts itself, or this type: nothing is said of its speed."
+    line = min((said.line for said in against if said.line), default=None)
+    return Said("contradicted", text, line=line)
+
+
+def _of_speed(held: Held) -> Iterator[Said]:
     yield _of_line_rate(held)
     yield _of_prediction(held)
-    if held.looks_like:
-        yield Said(held.looks_like, FAULT_WORDS[held.looks_like])
-    elif held.slow:
+    if len(held.looks_like) > 1:
+        text = "More than one fault looks like this; the log of NCCL_DEBUG=INFO may tell which."
+        yield Said("alike", text)
+    for fault in held.looks_like:
+        yield Said(fault, FAULT_WORDS[fault])
+    if held.slow and not held.looks_like:
         text = "None of the usual faults looks like this: show the provider these figures."
         yield Said("no_fault", text)
     if (dip := held.dip) and dip is not held.largest:
         yield _of_dip(dip)
     if held.peers:
         yield _of_peers(held)
-    linked = held.cluster.scale_up not in ("pcie", "none")
-    yield from signs(held.run.log, held.nodes, linked=linked, nics=held.nics)
-    yield from _other_gpus(held)
+
+
+def _impossible(held: Held) -> Iterator[Said]:
+    share, rate = held.of_line_rate, held.line_rate_gbytes_per_s
+    if share is None or rate is None or share <= IMPOSSIBLE:
+        return
+    peak = held.run.peak
+    said = {"rate": f"{peak.bus_gbytes_per_s:.4g}", "line": f"{rate:.4g}"}
+    said["size"] = written(peak.size)
+    text = (
+        "It reaches %(rate)s GB/s at %(size)s, and line rate is %(line)s GB/s: this is another "
+        "cluster, or a fact of it is wrong."
+    )
+    yield Said("impossible", text, said, peak.line)
 
 
 def _of_line_rate(held: Held) -> Said:
@@ -80,13 +125,7 @@ def _of_line_rate(held: Held) -> Said:
         )
         return Said("line_rate_unknown", text, said)
     said |= {"percent": f"{100 * share:.0f}", "line": f"{rate:.4g}"}
-    if share > IMPOSSIBLE:
-        text = (
-            "It reaches %(rate)s GB/s at %(size)s, and line rate is %(line)s GB/s: this is another "
-            "cluster, or a fact of it is wrong."
-        )
-        return Said("impossible", text, said)
-    if share > OVER and held.across:
+    if share > OVER and not held.inside_limits:
         text = (
             "It reaches %(rate)s GB/s at %(size)s, %(percent)s %% of the line rate of a ring over "
             "the NICs (%(line)s GB/s): sums inside the nodes, or in the switches, send less."
@@ -98,7 +137,7 @@ def _of_line_rate(held: Held) -> Said:
             "(%(line)s GB/s): the switch does the sum."
         )
         return Said("over_line_rate", text, said)
-    if held.across:
+    if not held.inside_limits:
         text = (
             "It reaches %(rate)s GB/s at %(size)s, %(percent)s %% of the line rate of the fabric "
             "(%(line)s GB/s)."
@@ -112,23 +151,24 @@ def _of_line_rate(held: Held) -> Said:
 
 
 def _of_prediction(held: Held) -> Said:
-    point = held.largest
-    said = _beside(point) | {"within": f"{100 * held.within:.0f}"}
-    if held.slow:
+    point, (low, high) = held.largest, held.judged_by
+    rate = point.measured_gbytes_per_s
+    said = _beside(point) | {"low": f"{low:.4g}", "high": f"{high:.4g}", "rate": f"{rate:.4g}"}
+    if rate < low:
         text = (
-            "At %(size)s it is %(percent)s %% of the %(predicted)s GB/s that are predicted: slower "
-            "by more than nine of ten predictions err (%(within)s %%)."
+            "At %(size)s it is %(rate)s GB/s, %(percent)s %% of the %(predicted)s GB/s that are "
+            "predicted: slower than all that is plausible (%(low)s to %(high)s GB/s)."
         )
         return Said("slower", text, said)
-    if point.measured_gbytes_per_s > point.high_gbytes_per_s * (1 + held.within):
+    if rate > high:
         text = (
-            "At %(size)s it is %(percent)s %% of the %(predicted)s GB/s that are predicted: faster "
-            "than the model thinks such a cluster can be."
+            "At %(size)s it is %(rate)s GB/s, %(percent)s %% of the %(predicted)s GB/s that are "
+            "predicted: faster than all that is plausible (%(low)s to %(high)s GB/s)."
         )
         return Said("faster", text, said)
     text = (
-        "At %(size)s it is %(percent)s %% of the %(predicted)s GB/s that are predicted: as it "
-        "should be."
+        "At %(size)s it is %(rate)s GB/s, between the %(low)s and %(high)s GB/s that are plausible "
+        "(%(predicted)s GB/s are predicted): as it should be."
     )
     return Said("as_predicted", text, said)
 

@@ -13,7 +13,7 @@ from django.utils import translation
 from catalog.facts import ATTRIBUTES
 from catalog.models import CatalogVersion, Fact, InstanceType
 from measurements.models import Measurement
-from scoring import nccl_log, nccl_rows, nccl_tests, nccl_words
+from scoring import nccl_check, nccl_log, nccl_rows, nccl_tests, nccl_words
 from scoring.nccl_tests import NAMES
 from tests.catalog.conftest import facts, offer, scrape
 from tests.catalog.market import INFINIBAND
@@ -89,6 +89,7 @@ def test_an_unreadable_paste_names_its_line(client, rented):
         ({"text": 5}, "text"),
         ({"nodes": 0}, "nodes"),
         ({"nodes": True}, "nodes"),
+        ({"collective": "all_gather"}, "text"),  # the paste is headed all_reduce
         ({"nodes": 7}, "nodes"),  # the paste lists two hosts
         ({"collective": "hypercube"}, "collective"),
         ({"keep": "yes"}, "keep"),
@@ -105,6 +106,19 @@ def test_a_bad_body_is_refused_by_field(client, rented, change, field):
 
 def test_an_unknown_type_is_not_there(client, rented):
     assert ask(client, run(), instance_type="none").status_code == 404
+    for provider in ("none", "a\x00", "a/b", "\x00"):
+        assert ask(client, run(), provider=provider).status_code in (400, 404)
+        given = form(run(), provider=provider)
+        assert client.post("/measurements/", given).status_code == 404, provider
+
+
+def test_more_digits_than_python_reads_are_no_number_of_instances(client, rented):
+    assert client.post("/measurements/", form(run(), nodes="9" * 5000)).status_code == 400
+    body = json.dumps({"provider": "acme", "instance_type": "ib", "text": run()})
+    nodes = (f'{body[:-1]}, "nodes": {"9" * digits}}}' for digits in (30, 5000))
+    halves = (body.replace("acme", "\\ud800"), body.replace("sum", "\\ud800"))  # of a character
+    for bad in (*nodes, *halves):
+        assert client.post(DOOR, bad, content_type="application/json").status_code == 400
 
 
 def test_the_box_stands_on_the_types_page_and_leads_to_the_verdict(client, rented):
@@ -132,6 +146,28 @@ def test_the_sentences_are_in_the_readers_language(client, rented):
     assert "理論値" in said.content.decode()
     door = ask(Client(headers={"accept-language": "ja"}), run(us=5000)).json()
     assert all(re.search("[ぁ-ん]", each["text"]) for each in door["verdict"])
+
+
+def test_what_is_wrong_with_a_run_is_in_the_readers_language_too(client, rented):
+    crowded = run().replace("node-1", "node-0")  # 16 on a node of 8
+    for text, more in ((crowded, {}), (run(), {"nodes": "7"}), (run(), {"collective": "reduce"})):
+        page = client.post(
+            "/measurements/", form(text, **more), headers={"accept-language": "ja"}
+        ).content.decode()
+        told = re.search(r'id="paste-problems".*?<li>(.*?)</li>', page, re.DOTALL)[1]
+        assert re.search("[ぁ-ん]", told)
+        assert not re.search(r"\b(ranks|nodes|hosts|chosen)\b", told), told
+
+
+def test_what_is_kept_is_told_in_the_readers_language(client, rented, ada):
+    text = f"all_reduce_perf\n{header(8)}\n{row('all_reduce', 8, 1 << 30, 5000)}"
+    assert ask(signed_in(ada), text, keep=True).status_code == 201
+    assert ask(signed_in(ada), run(us=5000), keep=True).status_code == 201
+    page = client.get("/instances/acme/ib/").content.decode()
+    assert "8 GPUs on 1 node at 1073741824 bytes" in page
+    page = client.get("/instances/acme/ib/", headers={"accept-language": "ja"}).content.decode()
+    assert "bytes" not in re.findall(r"[^<>]*1073741824[^<>]*", page)[0]
+    assert "not verified" not in page
 
 
 # --- Kept ------------------------------------------------------------------------------------
@@ -173,18 +209,44 @@ def test_it_stands_in_the_table_of_evidence_with_its_raw_text_behind_it(client, 
     assert [each["source"] for each in listed] == [f"measurement:{pk}"]
 
 
-def test_readers_of_the_api_learn_that_there_is_more(rented, ada):
-    before = CatalogVersion.stamp()
-    ask(signed_in(ada), run(us=5000), keep=True)
-    assert CatalogVersion.stamp() != before
+FACTS, TYPES, OFFERS = (f"/api/v1/{door}/" for door in ("facts", "instance-types", "offers"))
 
 
-def test_the_same_text_is_kept_once_and_a_form_keeps_as_the_door_does(rented, ada):
-    client = signed_in(ada)
-    first = ask(client, run(us=5000), keep=True).json()["id"]
-    again = client.post("/measurements/keep/", form(run(us=5000)))
-    assert again.url == f"/measurements/{first}/"
+def test_what_shows_claims_is_another_and_what_is_filtered_by_is_the_same(client, rented, ada):
+    """No price and no estimate follows from what a user keeps: nothing is computed anew."""
+    tags = [client.get(door)["ETag"] for door in (FACTS, TYPES, OFFERS)]
+    version = CatalogVersion.objects.values().get()
+    pk = ask(signed_in(ada), run(us=5000), keep=True).json()["id"]
+    kept = [client.get(door)["ETag"] for door in (FACTS, TYPES, OFFERS)]
+    signed_in(ada).delete(f"{DOOR}{pk}/")
+    gone = [client.get(door)["ETag"] for door in (FACTS, TYPES, OFFERS)]
+    for then in zip(tags[:2], kept[:2], gone[:2], strict=True):
+        assert len(set(then)) == 3
+    assert tags[2] == kept[2] == gone[2]
+    assert CatalogVersion.objects.values().get() == version
+
+
+def test_an_attribute_of_which_every_claim_is_withdrawn_is_not_listed(client, rented, ada):
+    def listed():
+        found = client.get("/api/v1/instance-types/acme/ib/").json()["facts"]
+        return [fact["attribute"] for fact in found]
+
+    before = listed()
+    text = f"all_gather_perf\n{header(16, 2)}\n{row('all_gather', 16, 1 << 30, 60_000)}"
+    pk = ask(signed_in(ada), text, keep=True).json()["id"]
+    assert set(listed()) - set(before) == {"measured_all_gather_gbytes_per_s"}
+    signed_in(ada).delete(f"{DOOR}{pk}/")
+    assert listed() == before
+
+
+def test_the_same_run_is_kept_once_and_a_form_keeps_as_the_door_does(rented, ada):
+    client, text = signed_in(ada), run(us=5000)
+    first = ask(client, text, keep=True).json()["id"]
+    log = "node-0:41:77 [0] NCCL INFO NCCL version 2.27.3"
+    for same in (text, f"{text}\n", text.replace("\n", "\r\n"), f"\n{text} \n\n", f"{log}\n{text}"):
+        assert client.post("/measurements/keep/", form(same)).url == f"/measurements/{first}/"
     assert Measurement.objects.count() == 1
+    assert ask(client, run(us=5001), keep=True).json()["id"] != first
 
 
 def test_keeping_from_another_site_is_refused(rented, ada):
@@ -201,6 +263,7 @@ def test_keeping_from_another_site_is_refused(rented, ada):
         run(us=5000).replace("402.65", "502.65"),
         run(us=5000).replace("H100 80GB HBM3", "A100-SXM4-80GB"),
         run(us=900),  # five times what the NICs carry
+        f"{run(us=5000)}\nn: Test NCCL failure common.cu:1279 'remote process exited'",
     ],
 )
 def test_a_run_that_does_not_add_up_is_checked_but_never_kept(rented, ada, text):
@@ -258,7 +321,8 @@ def test_each_collective_that_moves_what_jobs_move_can_be_kept(client, rented, a
 def test_every_sentence_about_a_run_has_its_japanese():
     """No tool finds them: they stand in `scoring`, which knows no gettext."""
     missing = []
-    for module in (nccl_words, nccl_log, nccl_rows, nccl_tests):
+    modules = (nccl_check, nccl_words, nccl_log, nccl_rows, nccl_tests)
+    for module in modules:
         tree = ast.parse(Path(module.__file__).read_text())
         sentences = {
             each.value
@@ -268,7 +332,7 @@ def test_every_sentence_about_a_run_has_its_japanese():
         }
         with translation.override("ja"):
             missing += [each for each in sentences if translation.gettext(each) == each]
-    docstrings = {ast.get_docstring(node) for m in (nccl_words, nccl_log, nccl_rows, nccl_tests)
+    docstrings = {ast.get_docstring(node) for m in modules
                   for node in ast.walk(ast.parse(Path(m.__file__).read_text()))
                   if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)}  # fmt: skip
     assert not set(missing) - docstrings

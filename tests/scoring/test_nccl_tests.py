@@ -158,9 +158,16 @@ def changed(text: str, old: str, new: str) -> tuple[str, int]:
 
 def test_a_bandwidth_that_is_not_size_over_time_is_named_with_its_line():
     # 1 GiB in 5408.7 us are 198.52 GB/s, and by 2·15/16 busbw 372.23
+    # the first of its two placements
     for old, new, code in ((" 198.52 ", " 298.52 ", "algbw"), (" 372.23 ", " 198.52 ", "busbw")):
         text, line = changed(paste(), old, new)
         assert (code, line) in problems(text)
+
+
+def test_a_row_is_told_once_what_is_wrong_with_both_of_its_placements():
+    text = paste().replace(" 372.23 ", " 198.52 ")
+    line = next(n for n, each in enumerate(text.splitlines(), 1) if str(GIB) in each)
+    assert problems(text) == [("busbw", line)]
 
 
 def test_what_printing_rounds_off_is_no_problem():
@@ -221,7 +228,51 @@ def test_one_run_at_a_time():
     second = paste().replace("Rank ", "Rank 1")  # other ranks: not the mark of a build without MPI
     with pytest.raises(BadPaste, match="second run") as refused:
         read_run(f"{paste()}\n{second}")
-    assert refused.value.said.line == len(paste().splitlines()) + 2
+    assert refused.value.said.line == len(paste().splitlines()) + 1
+
+
+def without_devices(test="all_reduce"):
+    """A whole output whose list of devices was left out."""
+    return "\n".join(x for x in paste(test).splitlines() if "Rank" not in x and "nThread" not in x)
+
+
+@pytest.mark.parametrize("second", ["all_reduce", "all_gather"])
+def test_two_runs_without_their_devices_are_refused_where_the_second_begins(second):
+    first = without_devices()
+    begins = len(first.splitlines()) + 1
+    with pytest.raises(BadPaste, match="second run") as refused:
+        read_run(f"{first}\n{without_devices(second)}")
+    assert refused.value.said.line == begins
+    rows = [each for each in without_devices().splitlines() if " sum " in each]
+    with pytest.raises(BadPaste, match="second run") as refused:
+        read_run("\n".join(["all_reduce_perf", *rows, *rows]))
+    assert refused.value.said.line == len(rows) + 2
+    columns = "#       size         count      type   redop    root     time   algbw   busbw #wrong"
+    larger = row("all_reduce", 16, 8 * GIB, 50_000)
+    with pytest.raises(BadPaste, match="second run") as refused:
+        read_run("\n".join(["all_reduce_perf", columns, *rows, columns, larger]))
+    assert refused.value.said.line == len(rows) + 3
+
+
+def test_a_collective_that_the_paste_names_otherwise_is_refused():
+    with pytest.raises(BadPaste, match="all_gather was chosen") as refused:
+        read_run(paste(), "all_gather")
+    assert (refused.value.said.code, refused.value.said.line) == ("other_test", 1)
+    assert read_run(paste(), "all_reduce").kind == "all_reduce"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "node-1: Test NCCL failure all_reduce.cu:44 'remote process exited or there was an error'",
+        "node-1: Test CUDA failure common.cu:941 'an illegal memory access was encountered'",
+        "mpirun noticed that process rank 3 with PID 71 on node node-0 exited on signal 11",
+        "one or more of the processes exited with non-zero status, thus causing the job to end",
+    ],
+)
+def test_a_test_that_failed_after_its_rows_counts_for_nothing(end):
+    text = f"{paste()}\n{end}"
+    assert problems(text) == [("failed", len(text.splitlines()))]
 
 
 def test_reading_takes_no_longer_than_the_text():
