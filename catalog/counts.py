@@ -23,7 +23,8 @@ class Counts:
     """The rows of a whole list, those that an unknown kept out, and by facet those of each value.
 
     A row is what the list has for one: a type × tier × price model, or an offer in a region. A
-    facet applies all filters but its own; the unknown is counted under None, and last.
+    facet applies all filters but its own, to the rows in which it has a place; the unknown is
+    counted under None, and last.
     """
 
     rows: int = 0
@@ -42,6 +43,9 @@ def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
     parts = [_together(_of_the_list(held, everything), query)]
     for index, name in enumerate(facets):
         others = " and ".join(c for other, c in held.items() if other != name) or "true"
+        if arises := FILTERS[name].arises:
+            columns.append(f"{arises} as a{index}")
+            others += f" and a{index}"
         of_facet, filled = _columns(name, f"v{index}")
         columns += of_facet
         values += filled

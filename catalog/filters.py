@@ -3,7 +3,8 @@
 Every filter is an SQL condition over a column of `offer_listing`, in SQL's own three-valued logic:
 a comparison with an unknown is neither true nor false. A row is listed where all conditions are
 true; `include_unknown=<field>` lets a condition pass where it is not false; and a row is *left out
-by an unknown* where the conjunction of all is neither. `offers.py` runs the query.
+by an unknown* where the conjunction of all is neither. What has no place in a row (`applies`) is no
+unknown: it is false of every value. `offers.py` runs the query.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from enum import StrEnum
 
 from django.http import QueryDict
 
+from catalog.applies import arises_sql
 from catalog.currency import Currency, in_currency
 from catalog.facts import gpus
 from catalog.query import (
@@ -62,7 +64,13 @@ class Filter:
 
     def condition(self, value: object) -> str:
         """The SQL of this filter at `value`; `false` turns a yes-or-no condition around."""
-        return f"not ({self.sql})" if value is False else f"({self.sql})"
+        sql = f"not ({self.sql})" if value is False else f"({self.sql})"
+        return f"({sql} and {self.arises})" if self.arises else sql
+
+    @property
+    def arises(self) -> str:
+        """SQL: whether what it looks at has a place in a row; empty where it has in each."""
+        return " and ".join(filter(None, map(arises_sql, self.fields)))
 
     def parameters(self, value: object) -> list[object]:
         """What fills the %s of the condition."""

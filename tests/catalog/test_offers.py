@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from catalog.applies import arises
 from catalog.filters import FILTERS
 from catalog.models import Offer
 from catalog.query import truth
 from catalog.records import OFFER_KEYS
-from tests.catalog.conftest import offer, scrape
+from tests.catalog.conftest import MONDAY, facts, offer, scrape
 from tests.catalog.market import open_market
 
 
@@ -289,3 +290,69 @@ def test_an_answer_that_has_not_changed_is_a_304(client, encoding):
 def test_a_first_page_takes_few_queries(client, django_assert_max_num_queries):
     with django_assert_max_num_queries(3):
         client.get("/api/v1/offers/?nvlink=true&infiniband=true")
+
+
+# --- What has no place in a row is no unknown ---------------------------------------------------
+
+
+@pytest.fixture
+def _linked_or_not():
+    """Of one provider: what is said, what nobody says, and what leaves nothing to say."""
+    said = {
+        "fast": {"scale_up": "nvswitch", "scale_up_gbytes_per_s": 450, "nvlink_generation": 4,
+                 "fabric": "infiniband", "fabric_gbits_per_s": 3200, "gpudirect_rdma": "yes"},
+        "dark": {"scale_up": "nvswitch", "fabric": "infiniband"},
+        "cards": {"gpu": "t4-pcie-16gb", "scale_up": "pcie", "fabric": "none"},
+        "alone": {"gpu": "t4-pcie-16gb", "gpu_count": 1, "scale_up": "none", "fabric": "none"},
+        "red": {"gpu": "mi300x-oam-192gb", "scale_up": "infinity_fabric_mesh"},
+    }  # fmt: skip
+    offers = [
+        offer(name, provider="linked", facts=facts(f"linked/{name}", **each))
+        for name, each in said.items()
+    ]
+    scrape(offers, lister="linked", days=(datetime.now(UTC) - MONDAY) / timedelta(days=1))
+
+
+@pytest.mark.parametrize(
+    ("asked", "matching", "unknown"),
+    [
+        ("scale_up_gbytes_per_s_min=100", {"fast"}, {"dark", "red"}),
+        ("nvlink_generation_min=4", {"fast"}, {"dark"}),  # no NVLink is of a generation
+        ("fabric_gbits_per_s_min=100", {"fast"}, {"dark", "red"}),
+        ("fabric_gbits_per_s_per_gpu_min=100", {"fast"}, {"dark", "red"}),
+        ("gpudirect_rdma=yes", {"fast"}, {"dark", "red"}),
+        ("gpudirect_rdma=no", {"cards", "alone"}, {"dark", "red"}),  # what is said, counts
+        ("gpudirect=conditional", set(), {"fast", "dark", "red"}),
+        ("multi_node=reservation,self_serve", set(), {"fast", "dark", "red"}),
+        ("max_gpus_on_one_fabric_min=64", set(), {"fast", "dark", "red"}),
+    ],
+)
+@pytest.mark.usefixtures("_linked_or_not")
+def test_what_has_no_place_is_neither_listed_nor_left_out(ask, asked, matching, unknown):
+    """Cards without links have no link speed, AMD's no NVLink, and no fabric has no NICs."""
+    name = asked.partition("=")[0]
+    answer = ask(f"provider=linked&{asked}")
+    assert {row["instance_type"] for row in answer["results"]} == matching
+    assert answer["left_out"] == len(unknown)
+    let_in = ask(f"provider=linked&{asked}&include_unknown={name}")
+    assert {row["instance_type"] for row in let_in["results"]} == matching | unknown
+
+
+@pytest.mark.usefixtures("_linked_or_not")
+def test_a_facet_counts_as_unknown_what_could_be_known(ask):
+    names = ("gpudirect", "fabric_gbits_per_s_per_gpu_min", "multi_node")
+    facets = ask(f"provider=linked&facets={','.join(names)}")["facets"]
+    unknown = {name: {f["value"]: f["count"] for f in facets[name]}[None] for name in names}
+    assert unknown == {"gpudirect": 3, "fabric_gbits_per_s_per_gpu_min": 2, "multi_node": 3}
+    bridged = ask("provider=linked&fabric=none&facets=fabric_gbits_per_s_per_gpu_min")["facets"]
+    assert all(each["count"] == 0 for each in bridged["fabric_gbits_per_s_per_gpu_min"])
+
+
+@pytest.mark.usefixtures("_linked_or_not")
+def test_the_table_of_what_has_a_place_says_the_same_to_rows_and_to_sql(ask):
+    """Every null of a row is either unknown, as the filter counts it, or has no place."""
+    rows = ask("provider=linked")["results"]
+    for name in ("scale_up_gbytes_per_s", "nvlink_generation", "fabric_gbits_per_s",
+                 "fabric_gbits_per_s_per_gpu", "max_gpus_on_one_fabric"):  # fmt: skip
+        unknown = sum(row[name] is None and arises(name, row) for row in rows)
+        assert ask(f"provider=linked&{name}_min=1")["left_out"] == unknown, name
