@@ -392,7 +392,7 @@ def _fabric_efficiency(
     if gpus <= cluster.domain_gpus or gpus == 1:
         return 1.0
     bare, rate = cluster.bare(), _rate(job, layout, seconds)
-    domain = bare.as_one_domain(gpus)
+    domain = bare.as_one_domain(gpus).unjoined()  # computed once for all fabrics
     if searched and job.kind != "custom":
         ideal = best_rate(domain, job, gpus) or rate
     else:
@@ -426,8 +426,11 @@ def fastest_way(cluster: Cluster, job: Job, gpus: int) -> tuple[Layout, float] |
 def smallest_way(cluster: Cluster, job: Job, gpus: int) -> tuple[int, Layout, float] | None:
     """The smallest count up to `gpus` on which the job fits: its layout, and a GPU's throughput."""
     count = first_count(cluster, job, gpus)
-    found = None if count is None else fastest_way(cluster, job, count)
-    if count is None or found is None:
+    if count is None:
+        return None
+    used = cluster.unjoined() if count <= cluster.near_gpus else cluster
+    found = fastest_way(used, job, count)
+    if found is None:
         return None
     layout, rate = found
     return count, layout, rate / count

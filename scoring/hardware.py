@@ -226,6 +226,19 @@ class Cluster:
             optimistic=None,
         )
 
+    def unjoined(self) -> "Cluster":
+        """The same without its fabric: equal for clusters that differ in what joins their nodes."""
+        return replace(
+            self,
+            fabric="none",
+            fabric_link=FABRICS["ethernet"],
+            nic_bytes_per_s=0.0,
+            gpudirect=False,
+            sharp=False,
+            oversubscription=1.0,
+            spreads=False,
+        )
+
     def bare(self) -> "Cluster":
         """What decides the time on it: equal for clusters that differ in name or price only."""
         return replace(

@@ -18,7 +18,7 @@ from scoring import (
     usd_per_mtoken,
     whole_nodes,
 )
-from scoring.estimate import WAITING, estimate, search
+from scoring.estimate import WAITING, best_rate, estimate, search
 from scoring.search import smallest_count
 
 H100, GPT3 = cluster("dgx-h100-ndr"), job("gpt3-175b-pretrain")
@@ -279,3 +279,10 @@ def test_what_the_unknown_fabric_slows_widens_and_says_so():
     assert dark.high_s / dark.low_s > known.high_s / known.low_s
     assert any("fabric" in said for said in dark.warnings)
     assert any("fabric is unknown" in said for said in dark.assumptions)
+
+
+def test_without_its_fabric_a_domain_takes_the_same_time():
+    """So that the search for `fabric_efficiency` is made once for all fabrics of equal boxes."""
+    one, other = H100.as_one_domain(512), cluster("h100-sxm-ethernet").as_one_domain(512)
+    assert one.bare().unjoined() == other.bare().unjoined()
+    assert best_rate(one.bare(), GPT3, 512) == best_rate(one.bare().unjoined(), GPT3, 512)
