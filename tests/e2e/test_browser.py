@@ -23,6 +23,16 @@ EVERY = (
     "/learn/accuracy/", "/learn/values/", "/api/v1/docs/", "/fabrics/",
     "/fabrics/?gpus_min=32&include_unknown=max_gpus",
 )  # fmt: skip
+PICKS = (
+    "pick=aws/p5.48xlarge%3Bon_demand&pick=azure/Standard_ND96isr_H100_v5%3Bon_demand"
+    "&pick=azure/Standard_ND96asr_v4%3Bon_demand&pick=aws/g4dn.metal%3Bon_demand"
+    "&pick=aws/p4d.24xlarge%3Bon_demand&pick=azure/Standard_ND40rs_v2%3Bon_demand"
+)
+LONG = (  # words that do not break by themselves: labels of providers, addresses, names of types
+    "/instances/coreweave/b300-8x/", "/instances/azure/Standard_ND40rs_v2/",
+    "/workloads/llama3-70b-pretrain/network/", f"/comparisons/new/?{PICKS}", f"/compare/?{PICKS}",
+    "/api/v1/docs/", "/fabrics/", INSTANCE,
+)  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -168,6 +178,34 @@ def test_no_page_scrolls_sideways_on_a_phone(phone: Page) -> None:
         phone.goto(address)
         assert phone.evaluate(WIDTH) <= 0, address
     assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 23)"
+
+
+def test_long_words_break_rather_than_push_the_page_in_both_languages(phone: Page) -> None:
+    for language in ("en", "ja"):
+        phone.set_extra_http_headers({"Accept-Language": language})
+        for address in LONG:
+            phone.goto(address)
+            assert phone.evaluate(WIDTH) <= 0, (address, language)
+
+
+def test_a_chip_is_one_line_on_a_phone(phone: Page) -> None:
+    phone.goto(PRESET)
+    for chip in phone.locator("#chips .chip").all():
+        assert (chip.bounding_box() or {})["height"] < 40
+
+
+def test_paper_gets_whole_tables_with_their_headings(page: Page) -> None:
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 within its margins
+    ranked = "/workloads/llama3-70b-pretrain/?gpus=64&nvlink=true&infiniband=true"
+    for address in (PRESET, f"/compare/?{PICKS}", INSTANCE, ranked):
+        page.goto(address)
+        page.emulate_media(media="print")
+        farthest = "Math.max(...[...document.querySelectorAll('main th, main td')].map("
+        assert page.evaluate(farthest + "e => e.getBoundingClientRect().right))") <= 718, address
+        for part, display in (("thead", "table-header-group"), ("tbody tr", "table-row")):
+            shown = page.locator(f"table {part}").first.evaluate("e => getComputedStyle(e).display")
+            assert shown == display, address
+        page.emulate_media(media="screen")
 
 
 def test_no_page_scrolls_sideways_between_a_phone_and_a_wide_screen(page: Page) -> None:
