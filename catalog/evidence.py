@@ -97,7 +97,9 @@ def _speaking(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Li
     else:
         small = str(SMALL_PRINT.get(name, "")) or phrases.said(fact.get("note", ""))
         if fact.get("provisional"):
-            small = gettext("the vendor says that it may change") + (f"; {small}" if small else "")
+            small = gettext("; ").join(
+                filter(None, (gettext("the vendor says that it may change"), small))
+            )
         yield _line(fact, title, value_text(name, fact["value"], fact["unit"]), small)
 
 
@@ -130,12 +132,12 @@ def _others(fact: Mapping[str, Any]) -> Iterator[Line]:
     """What is said of a part alone, and claims of a weaker basis: kept, and not in use."""
     for claim in fact["claims"]:
         if claim["scope"]:
-            small = gettext("only for: %(scope)s") % {"scope": phrases.said(claim["scope"])}
+            small = gettext("in one case: %(scope)s") % {"scope": phrases.said(claim["scope"])}
         elif fact["value"] is not None and claim["basis"] != fact["basis"]:
             small = gettext("a weaker claim; not used")
         else:
             continue
-        small += f"; {phrases.said(claim['note'])}" if claim["note"] else ""
+        small += gettext("; ") + phrases.said(claim["note"]) if claim["note"] else ""
         value = value_text(fact["attribute"], claim["value"], fact["unit"])
         yield _line(claim, wording.title(fact["attribute"]), value, small)
 

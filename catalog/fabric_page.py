@@ -103,8 +103,15 @@ def options(now: State) -> dict[str, Options]:
     }
     for name, known in offered.items():
         if (said := now.get(name)) and said not in dict(known):
-            known.append((said, said.replace(",", gettext(" or "))))
+            known.append((said, _own(name, said)))
     return offered
+
+
+def _own(name: str, said: str) -> str:
+    """What the address says that no option of ours does."""
+    if name.endswith("_min"):
+        return f"≥ {int(said):,}" if said.isdecimal() else f"≥ {said}"
+    return said.replace(",", gettext(" or "))
 
 
 def _by_word(option: tuple[str, str]) -> str:
@@ -120,6 +127,8 @@ def left_out(now: State, found: Found) -> Mapping[str, Any]:
         "total": found.left_out,
         "of": gettext(" or ").join(words),
         "include": link(FABRICS, now, include_unknown=names),
-        "included": ", ".join(dict.fromkeys(wording.unknown_of(name) for name in included)),
+        "included": gettext(", ").join(
+            dict.fromkeys(wording.unknown_of(name) for name in included)
+        ),
         "leave_out": link(FABRICS, now, include_unknown=None),
     }

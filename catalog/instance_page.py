@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from catalog import evidence, instances, nccl, verify, wording
+from catalog import evidence, instances, nccl, phrases, verify, wording
 from catalog.charts import cliff_strip, price_strip
 from catalog.models import InstanceType
 from catalog.plots import price_steps
@@ -83,8 +83,8 @@ def _fabric(row: Mapping[str, Any]) -> str:
     name = " ".join(filter(None, (wording.word("fabric", row["fabric"]), row["fabric_generation"])))
     nics, rate = row["fabric_nics"], row["fabric_gbits_per_s_per_nic"]
     if len(fabric_per_gpu(row)) > 1:
-        return f"{name}, {gettext('NIC rate disputed')}"
-    return f"{name}, {nics} × {number(rate)} Gb/s" if nics and rate else name
+        return gettext(", ").join((name, gettext("NIC rate disputed")))
+    return f"{name}{gettext(', ')}{nics} × {number(rate)} Gb/s" if nics and rate else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,9 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "lowest": _lowest(priced),
         "history": history(kind["history"]),
         "includes": sorted({o["price_includes"] for o in priced if o["price_includes"]}),
-        "note": "" if priced else next(filter(None, (o["price_note"] for o in offers)), ""),
+        "note": ""
+        if priced
+        else phrases.said(next(filter(None, (o["price_note"] for o in offers)), "")),
         "listed": bool(offers),
     }
 

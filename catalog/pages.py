@@ -5,7 +5,6 @@ what the API reads, through the same functions, so that rows on screen, in CSV a
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -23,13 +22,11 @@ from catalog.models import CatalogVersion, Provider
 from catalog.presets import State, link
 from catalog.quality import quality
 from catalog.query import BadQuery
-from catalog.records import PriceModel
-from catalog.sources import Origin, not_live, older_than, sources
+from catalog.sources import Origin, not_live, sources
 
 OFFERS = "/"
 COMPARE = "/compare/"
 CSV = "/api/v1/offers/"
-OUTDATED_DAYS = freshness.LIMITS[PriceModel.ON_DEMAND].outdated.days
 
 
 def wants_fragment(request: HttpRequest) -> bool:
@@ -60,7 +57,7 @@ def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
     stamp = CatalogVersion.stamp()
-    titles, all_old = standing(stamp, datetime.now(UTC).date())
+    titles = standing(stamp)
     picks, too_many = presets.picked(now, titles), presets.too_many(now)
     if now.pop("compare", None) and picks and not too_many:
         return _elsewhere(request, link(COMPARE, {"pick": now["pick"]}))
@@ -88,7 +85,6 @@ def offers(request: HttpRequest) -> HttpResponse:
         "sorts": sorts(OFFERS, now, query, shown),
         "left_out": left_out(OFFERS, now, rows),
         "dated": dated,
-        "outdated_days": OUTDATED_DAYS if dated and all_old else None,
         "problems": problems,
         "said": said(rows, query),
         "links": {
@@ -115,7 +111,7 @@ def readable(
     now, problems = presets.state(given), list[dict[str, str]]()
     for name in set(_named(now)) - set(columns.COLUMNS):
         must_be = gettext("%(name)s is no column. There are: %(all)s.")
-        words = {"name": name[:80], "all": ", ".join(columns.COLUMNS)}
+        words = {"name": name[:80], "all": gettext(", ").join(columns.COLUMNS)}
         problems.append(_problem(now, "cols", [must_be % words]))
     if problems:
         del now["cols"]
@@ -169,9 +165,9 @@ def all_dated(rows: listing.Page) -> bool:
 
 
 @lru_cache(maxsize=1)
-def standing(_stamp: str, _day: date) -> tuple[dict[str, str], bool]:
-    """What holds until the catalog changes: names of providers, and whether every price is old."""
-    return provider_titles(), older_than(OUTDATED_DAYS)
+def standing(_stamp: str) -> dict[str, str]:
+    """What holds until the catalog changes: names of providers."""
+    return provider_titles()
 
 
 def provider_titles() -> dict[str, str]:
@@ -202,7 +198,9 @@ def left_out(path: str, now: State, rows: listing.Page) -> dict[str, Any]:
         "total": rows.left_out_total,
         "of": gettext(" or ").join(texts),
         "include": link(path, now, include_unknown=",".join([*included, *names])),
-        "included": ", ".join(dict.fromkeys(wording.unknown_of(name) for name in included)),
+        "included": gettext(", ").join(
+            dict.fromkeys(wording.unknown_of(name) for name in included)
+        ),
         "leave_out": link(path, now, include_unknown=None),
     }
 

@@ -13,7 +13,13 @@ from functools import cache, lru_cache
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
-JOINTS = ("; ", " + ", ", ")  # between sentences, and between the parts of one
+from catalog import notes
+
+JOINTS = (
+    gettext_noop("; "),
+    " + ",
+    gettext_noop(", "),
+)  # between sentences, and between the parts of one
 RULE = re.compile(r"rule: (.+?)((?: \(\S+\))?)", re.DOTALL)  # and what it rests on, in brackets
 HOLE = re.compile(r"%\\?\((\w+)\\?\)s")
 
@@ -135,7 +141,8 @@ REASONS = (
     gettext_noop("gathered layers %(n)s GB"),
     gettext_noop("KV cache %(n)s GB"),
     gettext_noop("logits %(n)s GB"),
-    gettext_noop("recompute %(how)s"),
+    gettext_noop("recompute full"),
+    gettext_noop("recompute selective"),
     gettext_noop("%(job)s fits on no count of its GPUs that can be had together"),
     gettext_noop("on %(gpus)s GPUs it is never finished: failures stop it faster than it moves"),
     gettext_noop("takes %(hours)s h on %(gpus)s GPUs, not %(limit)s"),
@@ -253,7 +260,7 @@ WORKLOADS = (
     gettext_noop("Lattice QCD: one conjugate-gradient step, %(sites)s sites in %(precision)s"),
     gettext_noop("A batch of rendered frames: nothing to say to one another"),
 )
-PHRASES = (*RULES, *REASONS, *ASSUMED, *MUST_BE, *NOTES, *WORKLOADS)
+PHRASES = (*RULES, *REASONS, *ASSUMED, *MUST_BE, *NOTES, *notes.NOTES, *WORKLOADS)
 
 
 def said(text: str) -> str:
@@ -266,7 +273,7 @@ def _said(language: str | None, text: str) -> str:
     if (language or "en").startswith("en"):
         return text
     if rule := RULE.fullmatch(text):
-        return f"{gettext('rule')}: {said(rule[1])}{rule[2]}"
+        return f"{gettext('rule')}{gettext(': ')}{said(rule[1])}{rule[2]}"
     if found := _phrase(text):
         phrase, filled = found
         parts = {
@@ -276,7 +283,8 @@ def _said(language: str | None, text: str) -> str:
     for joint in JOINTS:
         if joint in text:
             parts_said = [said(part) for part in text.split(joint)]
-            return joint.join(parts_said)
+            whole = joint.join(parts_said)
+            return text if whole == text else gettext(joint).join(parts_said)
     return text
 
 

@@ -6,6 +6,7 @@ what the address says now, with one thing changed, and without the cursor.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -37,6 +38,10 @@ BAR: Mapping[str, str | Promise] = {
     "continent": _("Region"),
     "price_model": _("Sold as"),
     "usd_per_gpu_hour_max": _("Price"),
+}
+THRESHOLD_FORMS: Mapping[str, Promise] = {
+    "fabric_gbits_per_s_per_gpu_min": _("≥ %s Gb/s per GPU"),
+    "usd_per_gpu_hour_max": _("≤ $%s per GPU-hour"),
 }
 ALWAYS_KNOWN = {"provider", "price_model"}  # an offer without them is not accepted
 LISTS = {name for name, f in FILTERS.items() if f.many} | {"include_unknown", "sort", "cols"}
@@ -189,9 +194,14 @@ def _value_text(name: str, value: object, titles: State) -> str:
         return gettext("yes") if value else gettext("no")
     if not isinstance(value, list):
         sign = {"_min": "≥ ", "_max": "≤ "}.get(name[-4:], "")
-        return f"{sign}{value}"
+        return f"{sign}{_digits(value)}"
     texts = [option_text(name, text, titles) for text in value]
-    return ", ".join(texts[:2]) + (f" +{len(texts) - 2}" if len(texts) > 2 else "")
+    return gettext(", ").join(texts[:2]) + (f" +{len(texts) - 2}" if len(texts) > 2 else "")
+
+
+def _digits(value: object) -> str:
+    """A number with its thousands apart; a text as it stands."""
+    return f"{value:,}" if isinstance(value, int | Decimal) else str(value)
 
 
 def option_text(name: str, value: str, titles: State) -> str:
@@ -252,10 +262,14 @@ def _facet(
     chosen = [text for text in now.get(name, "").split(",") if text]
     rows = {value: rows for value, rows in counted if value is not None}
     rows |= {value: 0 for value in chosen if value not in rows}
-    texts = _threshold_texts(name) if thresholds else {}
+    form = THRESHOLD_FORMS.get(name)
     options = [
         Option(
-            name, value, texts.get(value) or option_text(name, value, titles), n, value in chosen
+            name,
+            value,
+            str(form) % _of_threshold(value) if form else option_text(name, value, titles),
+            n,
+            value in chosen,
         )
         for value, n in rows.items()
     ]
@@ -269,12 +283,9 @@ def _facet(
     return Facet(name, str(BAR[name]), bool(thresholds), options, apart)
 
 
-def _threshold_texts(name: str) -> dict[str, str]:
-    form = {
-        "fabric_gbits_per_s_per_gpu_min": gettext("≥ %s Gb/s per GPU"),
-        "usd_per_gpu_hour_max": gettext("≤ $%s per GPU-hour"),
-    }.get(name, "%s")
-    return {value: form % value for value in FACETS[name]}
+def _of_threshold(text: str) -> str:
+    """A threshold with its thousands apart, one from the address as well as one of ours."""
+    return f"{int(text):,}" if text.isdecimal() else text
 
 
 def kept(now: State) -> Iterator[tuple[str, str]]:

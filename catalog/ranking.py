@@ -14,12 +14,9 @@ from django.views.decorators.http import require_safe
 
 from catalog import estimates, phrases, presets, wording
 from catalog.charts import shares, whisker
-from catalog.freshness import LIMITS
 from catalog.models import Provider
 from catalog.ranking_charts import charts
 from catalog.ranking_query import OWN, nearest, readable
-from catalog.records import PriceModel
-from catalog.sources import older_than
 from catalog.templatetags.quantities import number, price, whole
 
 OBJECTIVES = {
@@ -42,7 +39,6 @@ PARTS = {
 SIZES = (8, 64, 256, 1024)
 SHOWN = 50
 PATIENCE_S = 1.5  # that a reader waits for the ranking, or else for how far it is
-OUTDATED_DAYS = LIMITS[PriceModel.ON_DEMAND].outdated.days
 # Each kind of waiting: its ranks, and what stands between two of them; ranks fill a domain first
 # (scoring.collectives.group).
 WAITING: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -128,7 +124,6 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "left_out": grouped(result["left_out"]),
         "left_out_count": len(result["left_out"]),
         "validation": errors(result.get("validation")),
-        "outdated_days": OUTDATED_DAYS if dated and older_than(OUTDATED_DAYS) else None,
         "model_version": result.get("model_version"),
     }
     status = 422 if too_much else 400 if problems else 200

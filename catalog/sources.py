@@ -148,13 +148,6 @@ def not_live(found: Sequence[Source]) -> list[tuple[str, list[str]]]:
     return [(words[origin], titles[origin]) for origin in words if titles[origin]]
 
 
-def older_than(days: int) -> bool:
-    """Whether the whole list has no price that was seen in the last so many days."""
-    since = timezone.now() - timedelta(days=days)
-    priced = Offer.objects.listed().exclude(usd_per_hour=None)
-    return not priced.filter(collected_at__gt=since).exists()
-
-
 def _origin(provider: Provider, offers: Mapping[str, Any] | None, through: bool) -> Origin:
     if provider.fetched_live_at:
         return Origin.LIVE

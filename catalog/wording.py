@@ -200,6 +200,20 @@ UNKNOWN_OF = {
     "usd_per_hour": _("price"),
     "max_gpus_on_one_fabric": _("largest cluster"),
     "available": _("availability"),
+    "provider": _("provider"),
+    "gpu_vendor": _("GPU vendor"),
+    "form_factor": _("form factor"),
+    "gpu_memory_gb": _("memory of a GPU"),
+    "total_gpu_memory_gb": _("memory of all GPUs"),
+    "domain_gpu_memory_gb": _("memory of one domain"),
+    "nvlink_generation": _("NVLink generation"),
+    "scale_up_domain_gpus": _("scale-up domain"),
+    "scale_up_gbytes_per_s": _("NVLink speed"),
+    "sharp": "SHARP",
+    "multi_node": _("way of renting several together"),
+    "price_model": _("way of paying"),
+    "tier": _("tier"),
+    "technology": _("fabric"),
 }
 # The parts of a GPU's slug that are not simply capitals.
 PARTS = {"superchip": "", "pcie": "PCIe", "oam": "", "gaudi2": "Gaudi 2", "gaudi3": "Gaudi 3"}
@@ -272,7 +286,7 @@ def source(text: str | None) -> tuple[str, str]:
         return gettext("measured by a user"), f"/measurements/{said.removeprefix('measurement:')}/"
     if said.startswith("rule: ") and (ground := RESTS_ON.search(said)):
         name, href = source(ground[1])
-        return f"{phrases.said(said[: ground.start()].rstrip())}; {name}", href
+        return f"{phrases.said(said[: ground.start()].rstrip())}{gettext('; ')}{name}", href
     if paper := PAPER.match(said):
         return said, f"https://arxiv.org/abs/{paper[1]}"
     if said.startswith("github:"):

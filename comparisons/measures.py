@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from catalog import wording
+from catalog import phrases, wording
 from catalog.evidence import arises, value_text
 from catalog.facts import ATTRIBUTES
 from catalog.records import PriceModel
@@ -81,7 +81,7 @@ def groups(snapshot: Row, columns: Iterable[Column]) -> Iterator[Group]:
 
 
 def _asked(answer: Row) -> str:
-    title = answer["workload"]["title"]
+    title = phrases.said(answer["workload"]["title"])
     if answer["nodes"]:
         on = {"title": title, "n": number(answer["nodes"])}
         return gettext("For %(title)s on %(n)s instances") % on
@@ -133,7 +133,8 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
                   shown(lambda c, r: _not_published() if r["lost"] is None
                         else whole(money.amount(r["lost"], c.offer))), "low")  # fmt: skip
     yield Measure(_("Limited by"), "", of(lambda r: r["estimate"]["limited_by"]),
-                  shown(lambda _c, r: escape(r["estimate"]["limited_by"])))  # fmt: skip
+                  shown(lambda _c, r: escape(phrases.said(r["estimate"]["limited_by"]))),
+                  )  # fmt: skip
     yield Measure(_("Cluster"), _("instances × GPUs"),
                   of(lambda r: (r["nodes"], r["offer"]["gpu_count"])),
                   shown(lambda _c, r: f"{number(r['nodes'])} × {number(r['offer']['gpu_count'])}"
@@ -143,7 +144,7 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
 def _left_out(column: Column, place: int) -> str:
     if not column.offered:
         return _na(gone(column.status))
-    reason = escape(column.reasons.get(place, ""))
+    reason = escape(phrases.said(column.reasons.get(place, "")))
     return f"{_na(gettext('left out'))}<small>{reason}</small>"
 
 
@@ -298,7 +299,9 @@ def _where(offer: Row) -> str:
     """How it is sold, and where."""
     said = (wording.word("price_model", offer["price_model"]), offer["region"], offer["tier"])
     via = gettext("via %(via)s") % {"via": offer["via"]} if offer["via"] else ""
-    return f"<small>{', '.join(escape(str(each)) for each in (*said, via) if each)}</small>"
+    return (
+        f"<small>{gettext(', ').join(escape(str(each)) for each in (*said, via) if each)}</small>"
+    )
 
 
 def _place(offer: Row) -> str:
@@ -338,7 +341,7 @@ def _seen(column: Column) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    text = ", ".join(wording.title(name) for name in names)
+    text = gettext(", ").join(wording.title(name) for name in names)
     return f"<small>{escape(text)}</small>" if text else ""
 
 
@@ -347,8 +350,8 @@ EVIDENCE = (
             lambda c: str(c.offer["collected_at"])[:10] if c.offered else ABSENT, _seen),
     Measure(_("Source of the price"), "", lambda c: c.offer["source_url"] or ABSENT,
             lambda c: source_link(c.offer["source_url"]) if c.offered else NOT_APPLICABLE),
-    Measure(_("Oldest fact checked"), "", lambda c: str(c.offer["checked"]),
-            lambda c: checked(c.offer["checked"])),
+    Measure(_("Interconnect facts checked, the oldest"), "", lambda c: str(c.offer["checked"]),
+            lambda c: checked(c.offer["checked"]) if c.offer["checked"] else NOT_APPLICABLE),
     Measure(_("Facts unknown"), "", lambda c: len(unknowns(c.offer)),
             lambda c: f"{len(unknowns(c.offer))}{_listed(unknowns(c.offer))}", "low", ""),
     Measure(_("Facts disputed"), "", lambda c: len(c.offer["disputed"]),

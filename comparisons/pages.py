@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from catalog import phrases
 from catalog.estimates import TooMuch
 from catalog.models import Provider
 from catalog.presets import chips
@@ -68,7 +69,7 @@ def row_of(comparison: Comparison) -> dict[str, Any]:
     found = runs.since(last) if last else []
     return {
         "comparison": comparison,
-        "workloads": [answer["workload"]["title"] for answer in results["workloads"]],
+        "workloads": [phrases.said(answer["workload"]["title"]) for answer in results["workloads"]],
         "clusters": len(results["offers"]),
         "last": last,
         "changes": summary(found),
@@ -176,7 +177,9 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
             "all": _here(request, diff=None),
             "differences": _here(request, diff="1"),
         },
-        "workloads": [answer["workload"]["title"] for answer in run.results["workloads"]],
+        "workloads": [
+            phrases.said(answer["workload"]["title"]) for answer in run.results["workloads"]
+        ],
         "clusters": len(run.results["offers"]),
     }
 

@@ -7,7 +7,9 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import override
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -22,7 +24,14 @@ from watches.models import Channel, Delivery, Watch
 
 
 class _Own(APIView):
+    """What it refuses it says in English, as all doors do; mails are in the reader's language."""
+
     permission_classes = (SignedIn,)
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """The door, in English."""
+        with override("en"):
+            return super().dispatch(request, *args, **kwargs)
 
 
 class Watches(_Own):
@@ -48,7 +57,9 @@ class OfComparison(_Own):
     @extend_schema(**schema.CREATE)
     def post(self, request: Request, comparison: UUID) -> HttpResponse:
         """Watch a comparison. A webhook's secret is in this answer, and in no other."""
-        watch = orders.create(_own(request, comparison), request.data)
+        watch = orders.create(
+            _own(request, comparison), request.data, language=request.LANGUAGE_CODE
+        )
         said = answers.watch(watch)
         if watch.channel == Channel.WEBHOOK:
             said |= answers.secret(watch)

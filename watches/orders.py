@@ -1,7 +1,6 @@
 """What an owner orders: a new watch, a change of it, another secret, a delivery once more."""
 
 from django.db import transaction
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from catalog.query import BadQuery
@@ -12,8 +11,8 @@ from watches.models import Delivery, State, Stop, Watch
 SHOWN = 100  # deliveries of a log, the newest
 
 
-def create(comparison: Comparison, body: object) -> Watch:
-    """A new watch of a comparison.
+def create(comparison: Comparison, body: object, *, language: str) -> Watch:
+    """A new watch of a comparison; its mails are in this language.
 
     Raises
     ------
@@ -30,7 +29,7 @@ def create(comparison: Comparison, body: object) -> Watch:
         owner_id=owner,
         comparison=comparison,
         lane=asked.lane(wish["channel"], wish["url"], owner),
-        language=get_language() or "en",
+        language=language,
     )
     looking.begin(watch)
     watch.refresh_from_db(fields=["created_at"])

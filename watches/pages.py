@@ -44,7 +44,7 @@ def new(request: HttpRequest, comparison: UUID) -> HttpResponse:
     if request.method != "POST":
         return _form(request, of, {}, {})
     try:
-        watch = orders.create(of, as_body(request.POST.dict()))
+        watch = orders.create(of, as_body(request.POST.dict()), language=request.LANGUAGE_CODE)
     except BadQuery as bad:
         return _form(request, of, request.POST, bad.fields)
     if watch.channel == Channel.WEBHOOK:

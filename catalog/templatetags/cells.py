@@ -67,9 +67,13 @@ def price_cell(row: Row) -> SafeString:
     if (more := row.get("regions", 1) - 1) > 0:
         place += " " + ngettext("+%(n)d region", "+%(n)d regions", more) % {"n": more}
     if row["price_model"] != "on_demand":
-        place = ", ".join(filter(None, (wording.word("price_model", row["price_model"]), place)))
+        place = gettext(", ").join(
+            filter(None, (wording.word("price_model", row["price_model"]), place))
+        )
     if (least := row.get("minimum_hours")) and not row["price_model"].startswith("reserved"):
-        place += ", " * bool(place) + gettext("%(hours)s h at least") % {"hours": number(least)}
+        place += gettext(", ") * bool(place) + gettext("%(hours)s h at least") % {
+            "hours": number(least)
+        }
     if row["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(row)}</span><small>{place}</small>')
     amount = dollars(row["usd_per_gpu_hour"])

@@ -8,7 +8,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
-from catalog import wording
+from catalog import phrases, wording
 from catalog.templatetags.cells import price_cell
 from catalog.templatetags.quantities import (
     Row,
@@ -95,7 +95,7 @@ def fabric_nodes(row: Row) -> SafeString:
 @register.filter
 def fabric_how(row: Row) -> SafeString:
     """What puts instances on it, and whether that can be had without asking."""
-    how = escape(row["how"]) if row["how"] else str(unknown())
+    how = escape(phrases.said(row["how"])) if row["how"] else str(unknown())
     ask = wording.word("multi_node", row["multi_node"]) if row["multi_node"] else ""
     return safe(f"{how}<small>{escape(ask)}</small>")
 
@@ -108,7 +108,7 @@ def fabric_regions(row: Row) -> SafeString:
     regions = [escape(region) for region in row["regions"]]
     if not regions:
         return unknown()
-    listed = ", ".join(regions)
+    listed = gettext(", ").join(regions)
     if len(regions) <= NAMED_REGIONS:
         return safe(listed)
     count = ngettext("%(n)d region", "%(n)d regions", len(regions)) % {"n": len(regions)}

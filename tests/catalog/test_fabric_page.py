@@ -93,7 +93,7 @@ def test_an_empty_list_says_why_and_what_to_do(show: Show) -> None:
     html = show("gpus_min=5000&gpu=h100-sxm5-80gb")
     said = text_of(html)
     assert "No fabric matches" in said
-    assert "None is known to; 1 fabric has an unknown largest cluster." in said
+    assert "No fabric is known to match. 1 may: its largest cluster is unknown." in said
     assert "Include the 1 unknown" in said
     assert "<table" not in html
 

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from catalog import bundled, instances, ledger, phrases, query
+from catalog import bundled, fabric_query, filters, instances, ledger, phrases, query, wording
 from catalog.facts import gpus
 from catalog.phrases import PHRASES, RULE, said
 from scoring import jobs
@@ -58,7 +58,7 @@ def raised(source: str) -> Iterator[str]:
 def test_every_rule_of_the_catalog_is_said_in_japanese() -> None:
     assert len(rules()) > 30
     assert [
-        rule for rule in rules() if not JAPANESE.search(japanese(rule).partition(": ")[2])
+        rule for rule in rules() if not JAPANESE.search(japanese(rule).partition("：")[2])
     ] == []
 
 
@@ -71,7 +71,9 @@ def test_every_rule_of_the_ledger_is_said_in_japanese() -> None:
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_derived":
             named |= set(text_of(node.args[3]))
     assert len(named) > 20
-    unsaid = [rule for rule in named if not JAPANESE.search(japanese(f"rule: {rule}")[3:])]
+    unsaid = [
+        rule for rule in named if not JAPANESE.search(japanese(f"rule: {rule}").partition("：")[2])
+    ]
     assert unsaid == []
 
 
@@ -113,13 +115,13 @@ def test_parts_of_a_sentence_are_said_and_their_figures_kept() -> None:
     ):
         assert kept in told
     two = japanese("the fp64 rate of x is not known; its price is not published")
-    assert two == "x の fp64 性能が不明; 価格は非公開"
+    assert two == "x の fp64 性能が不明；価格は非公開"
 
 
 def test_what_nobody_phrased_stays_as_it_stands() -> None:
-    assert japanese("one virtual machine scale set") == "one virtual machine scale set"
+    assert japanese("one strange, unheard-of thing") == "one strange, unheard-of thing"
     assert RULE.fullmatch("rule: arithmetic (https://x.example/a)")
-    assert japanese("rule: arithmetic (https://x.example/a)") == "規則: 計算 (https://x.example/a)"
+    assert japanese("rule: arithmetic (https://x.example/a)") == "規則：計算 (https://x.example/a)"
     assert phrases.said("") == ""
 
 
@@ -132,3 +134,11 @@ def test_a_page_says_what_was_wrong_in_japanese_and_the_api_in_english(client: C
     assert "パラメータではありません" in page.content.decode()
     told = client.get(f"/api/v1/offers/{address}", headers={"accept-language": "ja"})
     assert "must be a number" in told.content.decode()
+
+
+@pytest.mark.parametrize("name", sorted({*filters.UNKNOWABLE, *fabric_query.UNKNOWABLE}))
+def test_what_is_unknown_of_a_row_has_words_for_every_filter(name: str) -> None:
+    bare = name.removesuffix("_min").removesuffix("_max")
+    assert bare in wording.UNKNOWN_OF
+    with translation.override("ja"):
+        assert "_" not in wording.unknown_of(name)
