@@ -5,6 +5,7 @@ drawn for 380 units of width, so that 11 units of text can be read on a phone.
 """
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -18,7 +19,8 @@ WIDTH = 380
 LEFT, RIGHT, TOP, BOTTOM = 30.0, 228.0, 10.0, 180.0  # of what is plotted; names stand to the right
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 3")
 NOT_FITTING = "1 5"
-STEP = 13  # between two names, so that they can be read
+STEP = 13  # between two lines of names, so that they can be read
+WIDEST = 22  # signs of a line of a name, that fit beside what is plotted
 Scale = Callable[[float], float]
 Point = tuple[float, float]
 
@@ -42,16 +44,20 @@ def _line(drawing: Drawing, points: Sequence[Point], index: int, dash: str | Non
 def _names(drawing: Drawing, ends: Iterable[tuple[int, Point, str]]) -> None:
     """Each line's name at its end, none over another."""
     ordered = sorted(ends, key=lambda each: each[1][1])
+    names = [textwrap.wrap(name, WIDEST) for _index, _end, name in ordered]
     places = [y + 4 for _index, (_x, y), _name in ordered]
     for n in range(1, len(places)):
-        places[n] = max(places[n], places[n - 1] + STEP)
+        places[n] = max(places[n], places[n - 1] + STEP * len(names[n - 1]))
+    lowest = BOTTOM + 4.0
     for n in reversed(range(len(places))):  # nor beneath the axis
-        places[n] = min(places[n], BOTTOM + 4 - STEP * (len(places) - 1 - n))
-    for (index, (x, y), name), place in zip(ordered, places, strict=True):
+        lowest -= STEP * len(names[n])
+        places[n] = min(places[n], lowest + STEP)
+    for (index, (x, y), _name), lines, place in zip(ordered, names, places, strict=True):
         if x < RIGHT - 1 or abs(place - y - 4) > 3:
             drawing.line(f"M{x + 2:.1f} {y:.1f}L{RIGHT + 6:g} {place - 4:.1f}", "sl")
         drawing.shapes.append(f'<g class="s{index + 1}">')
-        drawing.text(RIGHT + 8, round(place, 1), name, "lt")
+        for n, line in enumerate(lines):
+            drawing.text(RIGHT + 8, round(place + STEP * n, 1), line, "lt")
         drawing.shapes.append("</g>")
 
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from catalog import estimates, phrases, presets, wording
 from catalog.charts import shares, whisker
+from catalog.left_out import by_kind
 from catalog.models import Provider
 from catalog.ranking_charts import charts
 from catalog.ranking_query import OWN, nearest, readable
@@ -121,7 +122,7 @@ def ranking(request: HttpRequest, slug: str) -> HttpResponse:
         "nccl_tests": first.get("nccl_tests"),
         "dated": dated,
         **charts(result, rows),
-        "left_out": grouped(result["left_out"]),
+        "left_out": by_kind(result["left_out"]),
         "left_out_count": len(result["left_out"]),
         "validation": errors(result.get("validation")),
         "model_version": result.get("model_version"),
@@ -228,13 +229,19 @@ def change(held: Mapping[str, Any], path: str, now: Mapping[str, str]) -> dict[s
     return {
         "title": scenario_title(held["scenario"]),
         "href": presets.link(path, now, what_if=held["scenario"]),
-        "percent": None if ratio is None else f"{100 * (ratio - 1):+.1f}",
+        "percent": None if ratio is None else _signed(100 * (ratio - 1), 1),
         "usd_per_mtoken": held["usd_per_mtoken"],
         "even": held["break_even_usd_per_gpu_hour"],
         "premium": None
         if held["premium_usd_per_gpu_hour"] is None
-        else f"{held['premium_usd_per_gpu_hour']:+.2f}",
+        else _signed(held["premium_usd_per_gpu_hour"], 2),
     }
+
+
+def _signed(value: float, digits: int) -> str:
+    """With its sign; what rounds to nothing has none."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
 
 
 def settling(doubt: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -403,14 +410,6 @@ def finding(rows: Sequence[Mapping[str, Any]], objective: str) -> dict[str, Any]
         "rivals": rivals[:3],
         "rival_count": len(rivals),
     }
-
-
-def grouped(left_out: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
-    """Offers left out, by the reason, the commonest first."""
-    by_reason: dict[str, list[Mapping[str, Any]]] = {}
-    for each in left_out:
-        by_reason.setdefault(str(each["reason"]), []).append(each["offer"])
-    return sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
 
 
 def errors(validation: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -26,12 +26,12 @@ def charts(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict
 
 
 def named(curves: Curves) -> Curves:
-    """Each with a name that fits at the end of a line; two of one name get their type's as well."""
+    """Each with a name; two of one name get their type's as well."""
     names = [_name(curve) for curve in curves]
     return [
         {
             **curve,
-            "name": name if names.count(name) == 1 else f"{name} {curve['instance_type']}"[:24],
+            "name": name if names.count(name) == 1 else f"{name} {curve['instance_type']}",
         }
         for curve, name in zip(curves, names, strict=True)
     ]
