@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 WIDTH = 360
 
@@ -104,8 +104,13 @@ def price_strip(on_demand: Sequence[tuple[str, float]], spot: Sequence[float]) -
         )
     drawing.shapes += [f'<path d="M{at(price):.1f} 49l4 7h-8z" class="fw"/>' for price in spot]
     _ends(drawing, on_demand, at)
-    title = gettext("Price of a GPU-hour in %(n)d regions") % {"n": len(on_demand)}
-    return drawing.svg(84, "wideplot", title, 700)
+    signs = [f"○ {gettext('on demand')}", *([f"▲ {gettext('spot')}"] if spot else [])]
+    drawing.text(680, 98, " · ".join(signs), "q e")
+    regions = len(on_demand)
+    title = ngettext(
+        "Price of a GPU-hour in %(n)d region", "Price of a GPU-hour in %(n)d regions", regions
+    ) % {"n": regions}
+    return drawing.svg(102, "wideplot", title, 700)
 
 
 def _ends(drawing: Drawing, on_demand: Sequence[tuple[str, float]], at: Any) -> None:
@@ -115,10 +120,12 @@ def _ends(drawing: Drawing, on_demand: Sequence[tuple[str, float]], at: Any) -> 
         min(on_demand, key=lambda pair: pair[1]),
         max(on_demand, key=lambda pair: pair[1]),
     )
+    said = gettext("lowest"), gettext("highest")
     look = "b e" if at(low) > 350 else "b"
-    drawing.text(round(at(low), 1), 16, f"{low_name} ${low:,.2f}", look)
-    if at(high) - at(low) > 200:
-        drawing.text(round(at(high), 1), 16, f"{high_name} ${high:,.2f}", "b e")
+    drawing.text(round(at(low), 1), 16, f"{said[0]}: {low_name} ${low:,.2f}", look)
+    if at(high) > at(low):  # above its circle, or where the other stands there already, beneath
+        y = 16 if at(high) - at(low) > 300 else 52
+        drawing.text(max(round(at(high), 1), 200), y, f"{said[1]}: {high_name} ${high:,.2f}", "b e")
 
 
 # --- Estimates --------------------------------------------------------------------------------

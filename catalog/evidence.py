@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
+from catalog.applies import arises
 from catalog.facts import ATTRIBUTES
 from catalog.freshness import FACTS
 from catalog.templatetags.quantities import day_of, is_number, number, today
@@ -26,16 +27,12 @@ GROUPS = {
     "measured": _("Measured by somebody"),
     "gpu": _("The instance"),
 }
-# Attributes that do not arise where the GPUs have no links, or the instances no fabric.
-OF_LINKS = {"nvlink_generation", "scale_up_gbytes_per_s", "scale_up_pair_gbytes_per_s",
-            "scale_up_domain_guaranteed_gpus"}  # fmt: skip
-OF_FABRIC = {"fabric_generation", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s",
-             "sharp", "rail_optimised", "adaptive_routing", "oversubscription", "same_fabric",
-             "max_gpus_on_one_fabric"}  # fmt: skip
 MEASURED = {name for name, attribute in ATTRIBUTES.items() if attribute.group == "measured"}
 # What only few sources ever state: shown where known, never asked for.
 SELDOM = MEASURED | {"software_support", "frontend_burst_gbits_per_s", "adaptive_routing",
                      "scale_up_domain_guaranteed_gpus"}  # fmt: skip
+ASKED = [name for name, attribute in ATTRIBUTES.items()
+         if attribute.column and attribute.group in GROUPS and name not in SELDOM]  # fmt: skip
 COUNTED = {"GPUs", "NICs", "CPUs"}
 SMALL_PRINT = {
     "frontend_gbits_per_s": _("not the fabric; never added to it"),
@@ -70,11 +67,14 @@ def groups(detail: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
     return [(str(GROUPS[name]), rows) for name, rows in found.items() if rows]
 
 
-def counts(grouped: Iterable[tuple[str, list[Line]]]) -> tuple[int, int]:
-    """How many facts are unknown, and how many were last checked too long ago."""
-    rows = [line for _name, lines in grouped for line in lines]
-    unknown = sum(line.value is None and line.applies for line in rows)
-    return unknown, sum(line.old for line in rows)
+def unknowns(kind: Mapping[str, Any]) -> list[str]:
+    """The facts that could be asked of a type, or of an offer of it, and that nobody says."""
+    return [name for name in ASKED if name in kind and kind[name] is None and arises(name, kind)]
+
+
+def old_lines(grouped: Iterable[tuple[str, list[Line]]]) -> int:
+    """How many facts were last checked too long ago."""
+    return sum(line.old for _name, lines in grouped for line in lines)
 
 
 def lines(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Line]:
@@ -87,7 +87,8 @@ def _speaking(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Li
     name, title = fact["attribute"], wording.title(fact["attribute"])
     applies = arises(name, detail)
     if fact["value"] is None:
-        if name in SELDOM:
+        said_of_a_part = any(claim["scope"] for claim in fact["claims"])
+        if name in SELDOM or (said_of_a_part and not applies):
             return
         looked = tuple(wording.source(claim["source"]) for claim in fact["looked"])
         day = max((day_of(claim["checked"]) or date.min for claim in fact["looked"]), default=None)
@@ -150,15 +151,6 @@ def _line(
     return Line(
         title, value, small, said["basis"], wording.source(said["source"]), day, old, disputed
     )
-
-
-def arises(attribute: str, kind: Mapping[str, Any]) -> bool:
-    """Whether an attribute can be asked of a type at all."""
-    if attribute in OF_LINKS:
-        return kind["scale_up"] not in {"pcie", "none"}
-    if attribute == "nvlink_generation":
-        return str(kind["gpu_vendor"]) == "nvidia"
-    return attribute not in OF_FABRIC or kind["fabric"] != "none"
 
 
 def value_text(attribute: str, value: object, unit: str) -> str:

@@ -15,12 +15,13 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from catalog import evidence, instances, nccl, phrases, verify, wording
+from catalog.applies import arises
 from catalog.charts import cliff_strip, price_strip
 from catalog.models import InstanceType
 from catalog.plots import price_steps
-from catalog.presets import link
-from catalog.templatetags.cells import cliff_text, fabric_per_gpu
-from catalog.templatetags.quantities import disputed_numbers, dollars, evidence_of, number
+from catalog.presets import link, pick_of
+from catalog.templatetags.cells import LINKED_BARS_GBYTES_PER_S, cliff_text, fabric_per_gpu
+from catalog.templatetags.quantities import day_of, disputed_numbers, dollars, evidence_of, number
 from catalog.topology import topology
 
 CHEAPEST = 6  # rows of the price table; the offers page has the rest
@@ -36,7 +37,6 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
     if kind is None:
         raise Http404
     grouped = evidence.groups(kind)
-    unknown, old = evidence.counts(grouped)
     row = {**kind, "evidence": {fact["attribute"]: fact for fact in kind["facts"]}}
     context = {
         "room": "offers",
@@ -47,8 +47,8 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
         "topology": topology(row),
         "cliff": cliff(row),
         "groups": grouped,
-        "unknown_facts": unknown,
-        "old_facts": old,
+        "unknown_facts": len(evidence.unknowns(kind)),
+        "old_facts": evidence.old_lines(grouped),
         "prices": prices(kind),
         "checklist": checklist(kind),
         "nccl": verify.nccl_lines(kind),
@@ -57,7 +57,8 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
         "links": {
             "json": f"/api/v1/instance-types/{quote(provider)}/{quote(name)}/",
             "regions": link("/", {"provider": provider, "q": name, "rows": "region"}),
-            "rank": link("/workloads/", {"provider": provider}),
+            "rank": link("/workloads/", {"provider": provider, "q": name}),
+            "compare": link("/compare/", {"pick": _pick(kind)}),
         },
     }
     return render(request, "catalog/instance.html", context)
@@ -69,7 +70,7 @@ def summary(row: Mapping[str, Any]) -> str:
     said = [f"{number(row['gpu_count'])} × {gpu}" if row["gpu_count"] else gpu]
     if (row["nvlink_domain_gpus"] or 0) > 1:
         said.append(gettext("NVLink domain of %(n)s") % {"n": number(row["nvlink_domain_gpus"])})
-    elif row["scale_up"]:
+    elif row["scale_up"] and row["scale_up"] != "none":
         said.append(wording.word("scale_up", row["scale_up"]))
     said.append(_fabric(row))
     return " · ".join(said)
@@ -80,22 +81,29 @@ def _fabric(row: Mapping[str, Any]) -> str:
         return gettext("fabric unknown")
     if row["fabric"] == "none":
         return gettext("no fabric")
-    name = " ".join(filter(None, (wording.word("fabric", row["fabric"]), row["fabric_generation"])))
+    name = wording.fabric(row["fabric"], row["fabric_generation"])
     nics, rate = row["fabric_nics"], row["fabric_gbits_per_s_per_nic"]
     if len(fabric_per_gpu(row)) > 1:
         return gettext(", ").join((name, gettext("NIC rate disputed")))
     return f"{name}{gettext(', ')}{nics} × {number(rate)} Gb/s" if nics and rate else name
 
 
+def _pick(kind: Mapping[str, Any]) -> str:
+    """What is compared of a type: the offer whose price stands on top, or the type alone."""
+    lowest = _lowest([offer for offer in kind["prices"] if offer["usd_per_gpu_hour"] is not None])
+    return pick_of(lowest) if lowest else f"{kind['provider']}/{kind['instance_type']}"
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One of the four numbers at the top; no value means unknown."""
+    """One of the four numbers at the top; none is unknown, unless `absent` says why."""
 
     value: str
     unit: str
     title: str
     basis: str = ""
     disputed: bool = False
+    absent: str = ""
 
 
 def figures(row: Mapping[str, Any]) -> list[Figure]:
@@ -105,11 +113,14 @@ def figures(row: Mapping[str, Any]) -> list[Figure]:
     halves = disputed_numbers(said)
     return [
         Figure(" ≠ ".join(map(number, halves)) or number(inside), "GB/s", _inside_title(row),
-               said.get("basis") or "", len(halves) > 1),
+               said.get("basis") or "", len(halves) > 1,
+               "" if arises("scale_up_gbytes_per_s", row) else gettext("no links")),
         Figure(" ≠ ".join(number(rate / 8) for rate in rates),
                f"GB/s · {' ≠ '.join(map(number, rates))} Gb/s", gettext("fabric per GPU, one way"),
-               evidence_of(row, "fabric_gbits_per_s").get("basis") or "", len(rates) > 1),
-        Figure(cliff_text(row), "", gettext("cliff on leaving the domain"), "derived"),
+               evidence_of(row, "fabric_gbits_per_s").get("basis") or "", len(rates) > 1,
+               "" if arises("fabric_gbits_per_s", row) else gettext("no fabric")),
+        Figure(cliff_text(row), "", gettext("cliff on leaving the domain"),
+               "derived" if row["cliff"] else "", absent="" if arises("cliff", row) else "—"),
     ]  # fmt: skip
 
 
@@ -132,14 +143,20 @@ def disputes(kind: Mapping[str, Any]) -> list[dict[str, Any]]:
             "used": evidence.value_text(fact["attribute"], fact["value"], fact["unit"]),
         }
         for fact in kind["facts"]
-        if fact["disputed"]
+        if fact["disputed"] and not _follows(fact, kind)
     ]  # fmt: skip
+
+
+def _follows(fact: Mapping[str, Any], kind: Mapping[str, Any]) -> bool:
+    """Whether a dispute is that of the NICs' rate again, multiplied."""
+    nics = fact["attribute"] == "fabric_gbits_per_s" and fact["basis"] == "derived"
+    return nics and "fabric_gbits_per_s_per_nic" in kind["disputed"]
 
 
 def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
     """The two bars, one sentence, and where this type stands among all."""
     inside, rates = row["scale_up_gbytes_per_s"], [rate / 8 for rate in fabric_per_gpu(row)]
-    scale = max([float(inside or 0), *rates, 1e-9])
+    scale = max([LINKED_BARS_GBYTES_PER_S, float(inside or 0), *rates])  # one for all types
     cliffs = InstanceType.objects.values_list("cliff", flat=True)
     everyone = [each for each in cliffs if each is not None]
     return {
@@ -190,6 +207,7 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "more": len(rows) > CHEAPEST,
         "others": any(row["other"] for row in rows),
         "spot": any(row["spot"] for row in rows),
+        "tiers": any(row["tier"] or row["via"] for row in rows[:CHEAPEST]),
         "strip": price_strip(on_demand, spot) if len(on_demand) > 1 else "",
         "lowest": _lowest(priced),
         "history": history(kind["history"]),
@@ -223,16 +241,28 @@ def _by_place(offers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = [
         {
             "region": region, "tier": tier, "via": via, **columns,
-            # The oldest of the row's prices: none of them passes as fresher than it is.
-            "seen": min((o for o in columns.values() if o), key=lambda o: o["collected_at"]),
+            "seen": _leading(columns)["collected_at"],
+            "dated": _leading(columns)["stale"] or _leading(columns)["outdated"],
+            # A price that is older than the row's first says so: none passes as fresher than it is.
+            "older": [name for name, o in columns.items() if o and _older(o, _leading(columns))],
         }
         for (region, tier, via), columns in places.items()
     ]  # fmt: skip
     return sorted(rows, key=_cheapest_first)
 
 
+def _leading(row: Mapping[str, Any]) -> Any:
+    """The offer that a row is ordered and dated by."""
+    return row["on_demand"] or row["spot"] or row["other"]
+
+
+def _older(offer: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
+    day, first = day_of(offer["collected_at"]), day_of(than["collected_at"])
+    return day is not None and first is not None and day < first
+
+
 def _cheapest_first(row: Mapping[str, Any]) -> tuple[bool, float]:
-    offer = row["on_demand"] or row["spot"] or row["other"]
+    offer = _leading(row)
     price = offer["usd_per_gpu_hour"]
     return price is None, float(price or 0)
 
@@ -310,7 +340,7 @@ def _range_said(line: tuple[str, Steps]) -> str:
 
 def checklist(kind: Mapping[str, Any]) -> dict[str, Any]:
     """What is known and what is not, and the questions that the unknowns make."""
-    asked = [item for item in kind["checklist"] if evidence.arises(item["attribute"], kind)]
+    asked = [item for item in kind["checklist"] if arises(item["attribute"], kind)]
     units = {fact["attribute"]: fact["unit"] for fact in kind["facts"]}
     units["fabric_gbits_per_s_per_gpu"] = "Gb/s"
     rows = [

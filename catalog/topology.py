@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from catalog import wording
+from catalog.applies import UNLINKED
 from catalog.charts import WIDTH, Drawing
 from catalog.templatetags.cells import fabric_per_gpu
 from catalog.templatetags.quantities import number
@@ -49,12 +50,12 @@ class Links:
         """From the columns of a type."""
         count = float(kind["gpu_count"] or 1)
         fabric = kind["fabric"]
-        name = wording.word("fabric", fabric) if fabric else gettext("fabric unknown")
+        generation = kind["fabric_generation"]
+        name = wording.fabric(fabric, generation) if fabric else gettext("fabric unknown")
         nics, rate = kind["fabric_nics"], kind["fabric_gbits_per_s_per_nic"]
         rates = [float(rate)] if rate else []
         if nics and len(shares := fabric_per_gpu(kind)) > 1:
             rates = [share * count / nics for share in shares]
-        generation = kind["fabric_generation"] or ""
         return cls(
             gpus=max(1, math.ceil(count)),
             label="" if count >= 1 else number(count),
@@ -62,9 +63,7 @@ class Links:
             domain=kind["scale_up_domain_gpus"],
             inside=kind["scale_up_gbytes_per_s"],
             fabric=fabric,
-            fabric_name=generation
-            if generation.startswith(name)
-            else f"{name} {generation}".strip(),
+            fabric_name=name,
             nics=nics,
             rates=rates,
             fabric_gbits_per_s=kind["fabric_gbits_per_s"],
@@ -111,22 +110,40 @@ def topology_text(kind: Mapping[str, Any]) -> str:
         wording.word("scale_up", links.scale_up) if links.scale_up else gettext("unknown links")
     )
     inside = f"{number(links.inside)} GB/s" if links.inside else gettext("an unknown rate")
-    rates = " ≠ ".join(map(number, links.rates)) or gettext("an unknown rate")
-    first = gettext("%(gpus)s GPUs, joined by %(joined)s at %(inside)s each, one way.") % {
-        "gpus": links.label or links.gpus, "joined": joined, "inside": inside,
-    }  # fmt: skip
-    if links.scale_up in {"pcie", "none"}:
-        first = gettext("%(gpus)s GPUs without links between them.") % {
-            "gpus": links.label or links.gpus
-        }
+    count = {"gpus": links.label or links.gpus}
+    first = ngettext(
+        "%(gpus)s GPU, joined by %(joined)s at %(inside)s, one way.",
+        "%(gpus)s GPUs, joined by %(joined)s at %(inside)s each, one way.", links.gpus,
+    ) % {**count, "joined": joined, "inside": inside}  # fmt: skip
+    if links.scale_up in UNLINKED:
+        first = (
+            ngettext(
+                "%(gpus)s GPU, without links.",
+                "%(gpus)s GPUs without links between them.",
+                links.gpus,
+            )
+            % count
+        )
     if links.fabric == "none":
         return f"{first} {gettext('No fabric joins instances.')}"
-    second = gettext("Fabric: %(fabric)s, %(nics)s NICs of %(rates)s Gb/s.") % {
-        "fabric": links.fabric_name,
-        "nics": links.nics if links.nics is not None else gettext("unknown"),
-        "rates": rates,
-    }
+    second = gettext("Fabric: %(fabric)s, %(nics)s.") % {
+        "fabric": links.fabric_name, "nics": _nics_text(links, fabric_per_gpu(kind)),
+    }  # fmt: skip
     return f"{first} {second}"
+
+
+def _nics_text(links: Links, per_gpu: Sequence[float]) -> str:
+    """The NICs and their rate; the rate of one GPU where only that is known."""
+    rates = " ≠ ".join(map(number, links.rates))
+    if links.nics and rates:
+        said = ngettext("%(n)s NIC of %(rates)s Gb/s", "%(n)s NICs of %(rates)s Gb/s", links.nics)
+        return said % {"n": links.nics, "rates": rates}
+    if per_gpu:
+        return gettext("%(rates)s Gb/s per GPU") % {"rates": " ≠ ".join(map(number, per_gpu))}
+    if links.nics:
+        said = ngettext("%(n)s NIC of an unknown rate", "%(n)s NICs of an unknown rate", links.nics)
+        return said % {"n": links.nics}
+    return gettext("rate unknown")
 
 
 def _frame(drawing: Drawing, links: Links, shift: float) -> None:

@@ -7,7 +7,7 @@ NCCL 2.2x (src/transport/net_ib.cc, net.cc, nvls.cc) and of aws-ofi-nccl, 2026-1
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 OFI = {"efa": "efa"}
 IB = {"infiniband": "/IB", "roce": "/RoCE", "erdma": "/RoCE"}
@@ -43,7 +43,9 @@ def _inside(kind: Mapping[str, Any]) -> Iterator[str]:
 
 def _between(kind: Mapping[str, Any]) -> Iterator[str]:
     fabric, nics = kind["fabric"], kind["fabric_nics"]
-    several = gettext("%(n)s devices") % {"n": nics} if nics else gettext("count the devices")
+    several = gettext("count the devices")
+    if nics:
+        several = ngettext("%(n)s device", "%(n)s devices", nics) % {"n": nics}
     if fabric in IB:
         last = f" … [{nics - 1}]mlx5_{nics - 1}:1{IB[fabric]}" if nics and nics > 1 else ""
         yield _line(f"NCCL INFO NET/IB : Using [0]mlx5_0:1{IB[fabric]}{last}", several)

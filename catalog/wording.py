@@ -230,6 +230,12 @@ def word(field: str, value: object) -> str:
     return str(words.get(str(value), value))
 
 
+def fabric(technology: str, generation: str | None) -> str:
+    """InfiniBand NDR; a generation that says its technology (EFAv2) is not said twice."""
+    name, version = word("fabric", technology), generation or ""
+    return version if version.startswith(name) else f"{name} {version}".strip()
+
+
 @once_a_language
 def title(attribute: str) -> str:
     """What an attribute is called."""
@@ -300,5 +306,7 @@ def source(text: str | None) -> tuple[str, str]:
         host, _slash, path = said.split("://", 1)[1].partition("/")
         tail = path.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
         name = host.removeprefix("www.")
+        if name in {"github.com", "raw.githubusercontent.com"} and path.count("/") > 1:
+            name = "/".join(path.split("/")[:2])
         return (f"{name}: {tail}" if tail else name)[:60], said
     return phrases.said(said), ""

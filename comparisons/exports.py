@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from catalog.evidence import unknowns
 from catalog.records import OFFER_KEYS
 from comparisons.changes import Change
-from comparisons.measures import unknowns
 
 Row = Mapping[str, Any]
 OFFER = tuple(name for name in OFFER_KEYS if name not in {"disputed", "warnings", "usd_rate"})

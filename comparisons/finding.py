@@ -7,10 +7,10 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 
 from catalog import wording
+from catalog.evidence import unknowns
 from catalog.templatetags.quantities import number
 from comparisons.changes import SAME, percent
 from comparisons.columns import Column
-from comparisons.measures import unknowns
 from comparisons.snapshot import Snapshot
 
 Row = Mapping[str, Any]

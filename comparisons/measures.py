@@ -14,7 +14,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
-from catalog.evidence import arises, value_text
+from catalog.applies import arises
+from catalog.evidence import unknowns, value_text
 from catalog.facts import ATTRIBUTES
 from catalog.records import PriceModel
 from catalog.templatetags import cells
@@ -33,7 +34,6 @@ from catalog.templatetags.quantities import (
     price,
     since,
     source_link,
-    unknown,
     whole,
 )
 from comparisons.changes import gone
@@ -159,7 +159,7 @@ def _fact(name: str, unit: Words = "", better: str = "", delta: str = "") -> Mea
     """A fact as it stands, with the mark of how it is known."""
     return Measure(
         TITLES.get(name, wording.TITLES.get(name, name)), unit or ATTRIBUTES[name].unit,
-        lambda c: c.offer[name] if _applies(name, c.offer) else ABSENT,
+        _of(name),
         lambda c: _fact_cell(name, c.offer), better, delta,
     )  # fmt: skip
 
@@ -174,7 +174,7 @@ def _applies(name: str, offer: Row) -> bool:
 def _fact_cell(name: str, offer: Row) -> str:
     value, said = offer[name], evidence_of(offer, name)
     if value is None:
-        return unknown() if arises(name, offer) else NOT_APPLICABLE
+        return cells.nobody_says(offer, name)
     if values := disputed_numbers(said):
         return either(values)
     is_amount = isinstance(value, int | float) and not isinstance(value, bool)
@@ -186,14 +186,8 @@ def _domain(column: Column) -> Any:
     return column.offer["nvlink_domain_gpus"]
 
 
-def _inside(column: Column) -> Any:
-    value, kind = column.offer["scale_up_gbytes_per_s"], column.offer["scale_up"]
-    return ABSENT if value is None and kind in cells.UNLINKED else value
-
-
-def _between(column: Column) -> Any:
-    value = column.offer["fabric_gbits_per_s_per_gpu"]
-    return ABSENT if value is None and column.offer["fabric"] == "none" else value
+def _of(name: str) -> Callable[[Column], Any]:
+    return lambda column: column.offer[name] if _applies(name, column.offer) else ABSENT
 
 
 def _gpu(column: Column) -> Any:
@@ -214,12 +208,7 @@ def _cliff(column: Column) -> str:
         domain = offer["scale_up_domain_gpus"]
         after = gettext("after %(n)s GPUs") % {"n": number(domain)} if domain else ""
         return f"{text}<small>{after}</small>"
-    none = offer["scale_up"] in cells.UNLINKED or offer["fabric"] == "none"
-    return NOT_APPLICABLE if none else unknown()
-
-
-def _cliff_value(column: Column) -> Any:
-    return ABSENT if _cliff(column) == NOT_APPLICABLE else column.offer["cliff"]
+    return cells.nobody_says(offer, "cliff")
 
 
 INSIDE = (
@@ -227,15 +216,15 @@ INSIDE = (
     _fact("scale_up"),
     Measure(_("NVLink domain"), _("GPUs"), _domain, lambda c: cells.domain_cell(c.offer), "high",
             "count"),
-    Measure(_("NVLink per GPU, one way"), "GB/s", _inside, lambda c: cells.inside_cell(c.offer),
-            "high"),
+    Measure(_("NVLink per GPU, one way"), "GB/s", _of("scale_up_gbytes_per_s"),
+            lambda c: cells.inside_cell(c.offer), "high"),
 )  # fmt: skip
 BETWEEN = (
     Measure(_("Fabric"), "", _fabric, lambda c: cells.fabric_cell(c.offer)),
-    Measure(_("Fabric per GPU, one way"), "Gb/s", _between, lambda c: cells.per_gpu_cell(c.offer),
-            "high"),
-    Measure(_("Cliff"), _("NVLink ÷ fabric"), _cliff_value, _cliff, "", ""),
-    Measure(_("GPUDirect RDMA"), "", lambda c: c.offer["gpudirect_rdma"],
+    Measure(_("Fabric per GPU, one way"), "Gb/s", _of("fabric_gbits_per_s_per_gpu"),
+            lambda c: cells.per_gpu_cell(c.offer), "high"),
+    Measure(_("Cliff"), _("NVLink ÷ fabric"), _of("cliff"), _cliff, "", ""),
+    Measure(_("GPUDirect RDMA"), "", _of("gpudirect_rdma"),
             lambda c: cells.rdma_cell(c.offer)),
     _fact("sharp"),
     _fact("oversubscription", _("n to 1"), "low"),
@@ -322,14 +311,6 @@ FACTS = ("gpu", "gpu_count", "scale_up", "scale_up_domain_gpus", "scale_up_gbyte
          "fabric", "fabric_nics", "fabric_gbits_per_s", "gpudirect_rdma", "sharp",
          "oversubscription", "measured_all_reduce_gbytes_per_s", "multi_node", "same_fabric",
          "max_gpus_on_one_fabric")  # fmt: skip
-SELDOM = {"measured_all_reduce_gbytes_per_s"}  # that nobody measured it leaves nothing open
-
-
-def unknowns(offer: Row) -> list[str]:
-    """The attributes of the table that arise for this offer and that nobody says."""
-    return [
-        name for name in FACTS if offer[name] is None and name not in SELDOM and arises(name, offer)
-    ]
 
 
 def _seen(column: Column) -> str:

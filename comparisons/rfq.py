@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from catalog import wording
-from catalog.evidence import arises
+from catalog.applies import arises
 from catalog.instances import CHECKLIST
 from catalog.templatetags.quantities import day_of, number
 from comparisons.changes import claimed, fact_text

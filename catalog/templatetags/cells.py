@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext
 
 from catalog import offers, wording
+from catalog.applies import arises
 from catalog.columns import COLUMNS, Column
 from catalog.presets import Picked, pick_of
 from catalog.templatetags.quantities import (
@@ -41,7 +42,11 @@ register = template.Library()
 
 LINKED_BARS_GBYTES_PER_S = 900  # the cliff's two bars: one scale for all rows
 BAR = 72  # [px]
-UNLINKED = {"pcie", "none"}
+
+
+def nobody_says(row: Row, field: str) -> SafeString:
+    """What stands for a null: a dash where the field has no place in the row, or else unknown."""
+    return unknown() if arises(field, row) else safe(NOT_APPLICABLE)
 
 
 @register.filter
@@ -120,7 +125,7 @@ def inside_cell(row: Row) -> SafeString:
         return safe(either(values))
     if row["scale_up_gbytes_per_s"] is not None:
         return safe(marked(number(row["scale_up_gbytes_per_s"]), said))
-    return safe(NOT_APPLICABLE) if row["scale_up"] in UNLINKED else unknown()
+    return nobody_says(row, "scale_up_gbytes_per_s")
 
 
 @register.filter
@@ -168,7 +173,7 @@ def per_gpu_cell(row: Row) -> SafeString:
         return safe(either(values))
     if values:
         return safe(marked(number(values[0]), evidence_of(row, "fabric_gbits_per_s")))
-    return safe(NOT_APPLICABLE) if row["fabric"] == "none" else unknown()
+    return nobody_says(row, "fabric_gbits_per_s_per_gpu")
 
 
 @register.filter
@@ -187,11 +192,15 @@ def cliff_cell(row: Row) -> SafeString:
     """The ratio, and both bandwidths as bars on one scale for all rows: blue inside, orange out."""
     inside = row["scale_up_gbytes_per_s"]
     if inside is None:
-        return safe(NOT_APPLICABLE) if row["scale_up"] in UNLINKED else unknown()
+        return nobody_says(row, "cliff")
     rates = [rate / 8 for rate in fabric_per_gpu(row)]
     label = gettext("NVLink %(inside)s GB/s per GPU, fabric %(between)s") % {
         "inside": number(inside),
-        "between": f"{' ≠ '.join(map(number, rates))} GB/s" if rates else gettext("unknown"),
+        "between": f"{' ≠ '.join(map(number, rates))} GB/s"
+        if rates
+        else wording.word("fabric", "none")
+        if row["fabric"] == "none"
+        else gettext("unknown"),
     }
     return safe(
         f'<span class="cl"><b>{cliff_text(row)}</b>'
@@ -224,7 +233,7 @@ def rdma_cell(row: Row) -> SafeString:
     """yes, no, conditional or unknown: whether NICs reach GPU memory over RDMA."""
     value, said = row["gpudirect_rdma"], evidence_of(row, "gpudirect_rdma")
     if value is None:
-        return unknown()
+        return nobody_says(row, "gpudirect_rdma")
     html = marked(escape(wording.word("gpudirect_rdma", value)), said, after=True)
     if said.get("disputed"):
         html = f'<span class="dis">{html}</span>'
@@ -243,7 +252,7 @@ def _word(field: str) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
         value = row[field]
         if value is None:
-            return unknown()
+            return nobody_says(row, field)
         if isinstance(value, bool):
             value = "yes" if value else "no"
         return marked(escape(wording.word(field, value)), evidence_of(row, field), after=True)
@@ -256,7 +265,9 @@ def _figure(field: str) -> Callable[[Row], str]:
 
     def cell(row: Row) -> str:
         value = row[field]
-        return unknown() if value is None else marked(number(value), evidence_of(row, field))
+        if value is None:
+            return nobody_says(row, field)
+        return marked(number(value), evidence_of(row, field))
 
     return cell
 
@@ -445,8 +456,7 @@ def fabric_word(row: Row) -> SafeString:
     """The technology alone."""
     if row["fabric"] is None:
         return unknown()
-    name, generation = wording.word("fabric", row["fabric"]), row["fabric_generation"] or ""
-    return safe(escape(generation if generation.startswith(name) else f"{name} {generation}"))
+    return safe(escape(wording.fabric(row["fabric"], row["fabric_generation"])))
 
 
 @register.filter

@@ -28,8 +28,7 @@ NAMED_REGIONS = 3
 @register.filter
 def fabric_name(row: Row) -> str:
     """InfiniBand NDR; a generation that says its technology is not said twice."""
-    name, generation = wording.word("fabric", row["technology"]), row["generation"] or ""
-    return generation if generation.startswith(name) else f"{name} {generation}".strip()
+    return wording.fabric(row["technology"], row["generation"])
 
 
 @register.filter
