@@ -14,7 +14,8 @@ hours among all requests of its user:
 
 The door runs in one transaction with the note of its answer, so both are there or neither, and two
 that arrive at once wait for each other in Postgres. An answer of 400 or more undoes all that the
-door did and is not kept: the same key may try again. Not for a door whose answer holds a secret.
+door did and is not kept: the same key may try again. A door whose answer holds a secret
+is `told_once` instead.
 """
 
 import functools
@@ -91,6 +92,24 @@ def idempotent(door: Door) -> Door:
         return _again(KeptAnswer.objects.get(user=owner, key=key), fingerprint)
 
     return once
+
+
+def told_once(door: Door) -> Door:
+    """A method whose answer holds a secret, which is kept nowhere: it refuses such a key.
+
+    Raises
+    ------
+    BadQuery
+        Where there is one.
+    """
+
+    @functools.wraps(door)
+    def refusing(view: object, request: Request, *arguments: Any, **named: Any) -> HttpResponse:
+        if HEADER in request.headers:
+            raise BadQuery({HEADER: ["cannot be used here: the secret is in one answer alone."]})
+        return door(view, request, *arguments, **named)
+
+    return refusing
 
 
 def forget() -> int:

@@ -1,13 +1,21 @@
-"""The JSON body of a request, read as the work of a stranger: what is ambiguous is refused."""
+"""The JSON body of a request, read as the work of a stranger: what is ambiguous is refused.
+
+And the form of an answer: `format` names it, `Accept` may refuse it.
+"""
 
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import NotAcceptable, ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.utils.mediatypes import media_type_matches
 
+FORMS = {"csv": "text/csv", "ndjson": "application/x-ndjson"}  # by the parameter `format`
 LONGEST_NUMBER = 30  # characters; a longer one costs more to read than it can mean
 
 
@@ -72,3 +80,32 @@ def _whole(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
         raise ValueError(f"{text[:LONGEST_NUMBER]}… is not a number that can be used")
     return int(text)
+
+
+class AsNamed(DefaultContentNegotiation):
+    """A door writes the form that `format` names, or its own: 406 where `Accept` has none of them.
+
+    A view whose answer is no JSON says so in `answers`. Errors are JSON whatever is accepted.
+    """
+
+    def select_renderer(
+        self,
+        request: Request,
+        renderers: list[BaseRenderer],
+        format_suffix: str | None = None,  # noqa: ARG002 -- what DRF passes
+    ) -> tuple[BaseRenderer, str]:
+        """The first renderer: doors that write for themselves never ask it.
+
+        Raises
+        ------
+        NotAcceptable
+            A 406.
+        """
+        view = (request.parser_context or {}).get("view")
+        first = renderers[0]
+        named = FORMS.get(request.query_params.get("format", ""))
+        forms = {first.media_type, getattr(view, "answers", None), named} - {None}
+        accepted = self.get_accept_list(request)
+        if any(media_type_matches(each, form) for each in accepted for form in forms):
+            return first, first.media_type
+        raise NotAcceptable(f"This is answered as {' or '.join(sorted(forms))}.")

@@ -67,7 +67,11 @@ class Networks(APIView):
     """`GET networks/`: InfiniBand against Ethernet for a preset workload."""
 
     @extend_schema(
-        **schema.plain_door("networks", "Each network at each count, and the stated axes"),
+        **schema.plain_door(
+            "networks",
+            "Each network at each count, and the stated axes",
+            "There is no such workload, or type",
+        ),
         parameters=[
             OpenApiParameter(
                 "workload",

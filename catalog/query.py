@@ -199,15 +199,17 @@ class Reading:
 
     def _checked(self, name: str, text: str, read: Callable[[str], T]) -> T | None:
         try:
-            return read(_without_nul(text))
+            return read(_readable(text))
         except ValueError as problem:
             self.wrong.setdefault(name, []).append(str(problem))
             return None
 
 
-def _without_nul(text: str) -> str:
+def _readable(text: str) -> str:
     if "\x00" in text:
         raise ValueError("holds a NUL character.")
+    if "\ufffd" in text:  # what Django reads where bytes are no UTF-8
+        raise ValueError("holds bytes that are no text.")
     return text
 
 

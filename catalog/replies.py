@@ -21,6 +21,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.http.response import HttpResponseBase
 from django.utils.http import parse_etags
 from django.utils.translation import get_language
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.request import Request
 
@@ -240,6 +241,7 @@ def _of_drf(exc: exceptions.APIException) -> HttpResponse:
     return response
 
 
+@csrf_exempt
 def no_door(_request: HttpRequest) -> HttpResponse:
     """Any address under /api/v1/ that is none."""
     return problem(404, "not_found", "There is no such door. The doors are in /api/v1/schema/.")

@@ -12,7 +12,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework.serializers import CharField, IntegerField, Serializer
 
-from catalog.estimates import SCENARIOS
+from catalog.estimates import MOST_GPUS, SCENARIOS
 from catalog.fabric_query import KEYS, SORTS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
@@ -312,10 +312,12 @@ INSTANCE_TYPE: Json = {
 }
 
 
-def plain_door(name: str, says: str) -> Json:
-    """A door without parameters, whose answer has no columns to list."""
-    answer = OpenApiResponse({"type": "object"}, says)
-    return {"operation_id": name, "responses": {(200, "application/json"): answer, **FAILED}}
+def plain_door(name: str, says: str, missing: str = "") -> Json:
+    """A door whose answer has no columns to list; `missing` says what may not be there."""
+    answers = {(200, "application/json"): OpenApiResponse({"type": "object"}, says), **FAILED}
+    if missing:
+        answers[(404, "application/json")] = OpenApiResponse(ERROR, missing)
+    return {"operation_id": name, "responses": answers}
 
 
 ESTIMATE_REQUEST: Json = {
@@ -324,8 +326,8 @@ ESTIMATE_REQUEST: Json = {
     "not": {"required": ["gpus", "nodes"]},
     "properties": {
         "workload": {"oneOf": [{"type": "string"}, {"type": "object"}]},
-        "gpus": {"type": "integer", "minimum": 1},
-        "nodes": {"type": "integer", "minimum": 1},
+        "gpus": {"type": "integer", "minimum": 1, "maximum": MOST_GPUS},
+        "nodes": {"type": "integer", "minimum": 1, "maximum": MOST_GPUS},
         "filter": {"type": "object", "additionalProperties": True},
         "objective": {"type": "string", "enum": ["usd_per_mtoken", "time", "efficiency", "gpus"]},
         **{

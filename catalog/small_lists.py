@@ -67,10 +67,14 @@ class SmallList(APIView):
     sorts: ClassVar[Mapping[str, str]] = {}  # what it can be sorted by → where that stands
     usual: ClassVar[Sequence[tuple[str, bool]]] = ()  # the order where none is asked for
     shows_claims: ClassVar[bool] = False  # whether claims that fill no column are in its rows
+    tagged: ClassVar[bool] = True  # whether its reader may ask whether anything has changed
+    also_answers: ClassVar[Mapping[Any, Any]] = {}  # of the schema, besides what every list answers
     in_money: ClassVar[bool] = False  # whether its rows can be told in another currency
 
     def get(self, request: Request) -> HttpResponseBase:
         """A page of the list."""
+        if not self.tagged:
+            return self._reply(request)
         also = _ledger() if self.shows_claims else ""
         return replies.unless_known(request, lambda: self._reply(request), also)
 
@@ -155,6 +159,9 @@ def documented(door: type[SmallList]) -> type[SmallList]:
     said = schema.small_list(
         door.door, says, door.serializer, narrows, door.sorts, in_money=door.in_money
     )
+    said["responses"] |= door.also_answers
+    if not door.tagged:
+        del said["responses"][304]
     return extend_schema_view(get=extend_schema(**said))(door)
 
 
@@ -207,14 +214,11 @@ class Providers(SmallList):
     """`GET providers/`: who rents, how its list is read, and how that goes."""
 
     door = "providers"
+    tagged = False  # a fetch that fails changes a state, and no version of the catalog
     queryset: ClassVar = Provider.objects.all()
     serializer: ClassVar = ProviderSerializer
     narrows: ClassVar = {"country": Narrow("country", country, "Its seat, two letters")}
     sorts: ClassVar = {each: each for each in ("slug", "title", "country", "fetched_live_at")}
-
-    def get(self, request: Request) -> HttpResponseBase:
-        """Always made anew: a fetch that fails changes a state, and no version of the catalog."""
-        return self._reply(request)
 
     def _told(self, rows: Iterable[Provider]) -> list[Source]:
         with translation.override("en"):

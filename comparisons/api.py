@@ -19,9 +19,10 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.access import SignedIn
-from accounts.idempotency import idempotent
+from accounts.idempotency import idempotent, told_once
 from catalog import replies
-from catalog.query import BadQuery, Reading, moment, one_of, slug
+from catalog.query import BadQuery, Reading, moment, one_of
+from catalog.questions import OBJECTIVES
 from catalog.small_lists import Narrow, SmallList, documented
 from comparisons import asked, exports, keeping, rfq, runs, schema
 from comparisons.changes import changes, summary
@@ -80,7 +81,7 @@ def owner_of(request: Request) -> int:
 
 
 def body_of(request: Request, *keys: str) -> dict[str, Any]:
-    """A JSON object of these keys alone; no body is an empty one.
+    """A JSON object of these keys alone; where nothing was sent, DRF has an empty one.
 
     Raises
     ------
@@ -89,8 +90,6 @@ def body_of(request: Request, *keys: str) -> dict[str, Any]:
     """
     body = request.data
     if not isinstance(body, dict):
-        if not body:
-            return {}
         raise BadQuery({"body": ["must be a JSON object."]})
     allowed = ", ".join(keys) or "none"
     if wrong := {
@@ -125,9 +124,8 @@ def _made(said: object, at: str = "") -> HttpResponse:
 class OwnList(Own, SmallList):
     """A list of what is one's own: always made anew."""
 
-    def get(self, request: Request) -> HttpResponseBase:
-        """A page of the list."""
-        return self._reply(request)
+    tagged = False
+    also_answers: ClassVar = schema.PRIVATE
 
 
 @extend_schema_view(post=extend_schema(**schema.CREATE))
@@ -138,7 +136,7 @@ class Comparisons(OwnList):
     door = "comparisons"
     queryset: ClassVar = Comparison.objects.all()
     serializer: ClassVar = ComparisonSerializer
-    narrows: ClassVar = {"objective": Narrow("objective", slug, "Ranked by")}
+    narrows: ClassVar = {"objective": Narrow("objective", one_of(OBJECTIVES), "Ranked by")}
     sorts: ClassVar = {each: each for each in ("name", "created_at", "updated_at")}
     usual: ClassVar = (("updated_at", True),)
 
@@ -244,6 +242,7 @@ class Runs(OwnList):
     queryset: ClassVar = Run.objects.defer("results")
     serializer: ClassVar = RunSerializer
     sorts: ClassVar = {"made_at": "made_at"}
+    also_answers: ClassVar = schema.PRIVATE | schema.NOT_YOURS
     usual: ClassVar = (("made_at", True),)
 
     def get(self, request: Request, id: UUID) -> HttpResponseBase:  # type: ignore[override]  # noqa: A002
@@ -334,6 +333,8 @@ def _uuid(text: str) -> UUID:
 class Rfq(Own):
     """`GET comparisons/{id}/rfq/`: what to ask each provider."""
 
+    answers = "text/plain"
+
     @extend_schema(**schema.RFQ)
     def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """The questions made from the unknowns that matter, as text to send."""
@@ -359,6 +360,7 @@ class Shares(Own):
         return replies.json({"results": [_share(share) for share in shares]})
 
     @extend_schema(**schema.MAKE_SHARE)
+    @told_once
     def post(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """Make a link. Its token stands in this answer and nowhere else."""
         nothing_asked(request)

@@ -17,7 +17,7 @@ from comparisons import asked, runs
 from comparisons.models import Comparison, Share
 
 MOST_COMPARISONS = 500  # of one account
-MOST_SHARES = 100  # of one comparison, revoked ones too
+MOST_SHARES = 100  # of one comparison: so many that live, and so many of those that were revoked
 
 
 def save(owner: int, columns: Mapping[str, Any], *, and_run: bool = False) -> Comparison:
@@ -69,8 +69,10 @@ def share(comparison: Comparison) -> tuple[Share, str]:
     TooMuch
         Over the cap of a comparison.
     """
-    if comparison.shares.count() >= MOST_SHARES:
-        raise TooMuch(f"A comparison has {MOST_SHARES} links: duplicate it, and share the copy.")
+    if comparison.shares.filter(revoked_at=None).count() >= MOST_SHARES:
+        raise TooMuch(f"A comparison has {MOST_SHARES} links: revoke one.")
+    revoked = comparison.shares.exclude(revoked_at=None).order_by("-revoked_at")
+    comparison.shares.filter(pk__in=revoked.values("pk")[MOST_SHARES:]).delete()
     return Share.make(comparison)
 
 

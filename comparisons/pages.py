@@ -9,6 +9,7 @@ from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -158,7 +159,7 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
         "comparison": found,
         "run": run,
         "runs": found.runs.defer("results")[:SHOWN_RUNS],
-        "asked_from": request.build_absolute_uri(request.path),
+        "asked_from": f"{settings.PUBLIC_URL}{request.path}",
         "only_differences": request.GET.get("diff") == "1",
     }
     if run is None:
@@ -294,7 +295,7 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = own(request, pk)
     try:
         _share, token = keeping.share(found)
-        request.session[f"share {pk}"] = request.build_absolute_uri(keeping.shared_at(token))
+        request.session[f"share {pk}"] = f"{settings.PUBLIC_URL}{keeping.shared_at(token)}"
     except TooMuch as cap:
         messages.error(request, str(cap))
     return redirect("comparison", found.pk)

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
-from catalog.questions import OBJECTIVES
+from catalog.questions import MOST_GPUS, OBJECTIVES
 from catalog.schema import ERROR, FAILED, Json, parameter
 from comparisons.asked import (
     FILTER_KEYS,
@@ -19,7 +19,8 @@ from comparisons.picks import FORM, LONGEST
 _WORDS: Json = {"type": "string"}
 _MOMENT: Json = {"type": "string", "format": "date-time"}
 _ID: Json = {"type": "string", "format": "uuid"}
-_COUNT: Json = {"type": "integer", "minimum": 1}
+_COUNT: Json = {"type": "integer", "minimum": 1, "maximum": MOST_GPUS}
+_DAY_OR_TIME: Json = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
 _ANY: Json = {"type": "object"}
 
 
@@ -42,7 +43,13 @@ BODY: Json = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_NAME,
+            "pattern": r"^[!-~\u00a1-\u00ac\u00ae-\u0377]",
+            "description": "Printable, and not of spaces alone",
+        },
         "notes": {"type": "string", "maxLength": LONGEST_NOTES},
         "workloads": {"type": "array", "maxItems": MOST_WORKLOADS, "items": WORKLOAD},
         "filter": {
@@ -59,7 +66,14 @@ BODY: Json = {
         "nodes": _COUNT,
     },
 }
-NEW_BODY: Json = BODY | {"required": ["name"]}
+NEW_BODY: Json = BODY | {
+    "required": ["name"],
+    "anyOf": [
+        {"required": ["workload"]},
+        {"required": ["workloads"], "properties": {"workloads": {"minItems": 1}}},
+        {"required": ["picks"], "properties": {"picks": {"minItems": 1}}},
+    ],
+}
 ABOUT_RUN: Json = {
     "type": "object",
     "required": [
@@ -127,12 +141,21 @@ def _answers(kind: Json, says: str, status: int = 200) -> dict[Any, Any]:
     return {(status, "application/json"): OpenApiResponse(kind, says)} | REFUSED
 
 
-REFUSED: dict[Any, Any] = FAILED | {
+PRIVATE: dict[Any, Any] = {
     (401, "application/json"): OpenApiResponse(ERROR, "Nobody says who asks"),
     (403, "application/json"): OpenApiResponse(ERROR, "The token may not write"),
-    (404, "application/json"): OpenApiResponse(ERROR, "You have no such comparison"),
-    (422, "application/json"): OpenApiResponse(ERROR, "Over a cap, which is named"),
 }
+NOT_YOURS: dict[Any, Any] = {
+    (404, "application/json"): OpenApiResponse(ERROR, "You have no such comparison"),
+}
+REFUSED: dict[Any, Any] = (
+    FAILED
+    | PRIVATE
+    | NOT_YOURS
+    | {
+        (422, "application/json"): OpenApiResponse(ERROR, "Over a cap, which is named"),
+    }
+)
 AS_CSV: dict[Any, Any] = {(200, "text/csv"): OpenApiTypes.STR}
 EXAMPLE = OpenApiExample(
     "Llama 3 70B on 256 GPUs with NVLink and InfiniBand",
@@ -191,7 +214,7 @@ MAKE_RUN: Json = {
         "application/json": {
             "type": "object",
             "additionalProperties": False,
-            "properties": {"as_of": _or_null(_WORDS)},
+            "properties": {"as_of": {"oneOf": [_DAY_OR_TIME, {"type": "null"}]}},
         }
     },
     "responses": _answers(RUN, "The answer, which is kept", 201),

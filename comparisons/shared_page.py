@@ -3,7 +3,7 @@
 A link that was revoked and one that never was are the same 404, found by one look-up of a hash.
 """
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -22,9 +22,9 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         .first()
     )
     if link is None:
-        raise Http404
-    context = detail(request, link.comparison)
-    response = render(request, "comparisons/shared.html", context)
+        response = render(request, "404.html", status=404)
+    else:
+        response = render(request, "comparisons/shared.html", detail(request, link.comparison))
     response["Referrer-Policy"] = "no-referrer"
     response["X-Robots-Tag"] = "noindex, nofollow"
     return response

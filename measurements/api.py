@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from accounts.access import SignedIn
 from catalog import nccl, replies
 from catalog.query import BadQuery
+from catalog.schema import ERROR, FAILED
 from measurements.keeping import keep, origin
 from measurements.models import Measurement
 from measurements.pages import may_remove
@@ -36,6 +37,11 @@ BODY: dict[str, Any] = {
 }
 
 
+GONE: dict[Any, Any] = FAILED | {
+    (404, "application/json"): OpenApiResponse(ERROR, "There is no such run, or not any more"),
+}
+
+
 class Measurements(APIView):
     """`POST measurements/`: what a run of nccl-tests says of a cluster."""
 
@@ -45,6 +51,9 @@ class Measurements(APIView):
         responses={
             (200, "application/json"): OpenApiResponse({"type": "object"}, "The verdict"),
             (201, "application/json"): OpenApiResponse({"type": "object"}, "Kept, and the verdict"),
+            (403, "application/json"): OpenApiResponse(ERROR, "The token may not write"),
+            (404, "application/json"): OpenApiResponse(ERROR, "The catalog has no such type"),
+            **FAILED,
         },
     )
     def post(self, request: Request) -> HttpResponse:
@@ -76,7 +85,10 @@ class OneMeasurement(APIView):
 
     @extend_schema(
         operation_id="measurement",
-        responses={(200, "application/json"): OpenApiResponse({"type": "object"}, "As kept")},
+        responses={
+            (200, "application/json"): OpenApiResponse({"type": "object"}, "As kept"),
+            **GONE,
+        },
     )
     def get(self, request: Request, pk: int) -> HttpResponse:  # noqa: ARG002 -- DRF's
         """A kept run with its raw text. Who measured it is not said."""
@@ -98,7 +110,14 @@ class OneMeasurement(APIView):
             }
         )
 
-    @extend_schema(operation_id="remove_measurement", responses={204: None})
+    @extend_schema(
+        operation_id="remove_measurement",
+        responses={
+            204: OpenApiResponse(description="It is gone, and its fact withdrawn"),
+            (403, "application/json"): OpenApiResponse(ERROR, "It is another's"),
+            **GONE,
+        },
+    )
     def delete(self, request: Request, pk: int) -> HttpResponse:
         """Remove a run of one's own: its fact is withdrawn."""
         found = get_object_or_404(Measurement, pk=pk)

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.access import SignedIn
-from accounts.idempotency import idempotent
+from accounts.idempotency import idempotent, told_once
 from catalog import replies
 from catalog.query import BadQuery
 from comparisons.models import Comparison
@@ -55,6 +55,7 @@ class OfComparison(_Own):
         return replies.json({"results": [answers.watch(each) for each in found]})
 
     @extend_schema(**schema.CREATE)
+    @told_once
     def post(self, request: Request, comparison: UUID) -> HttpResponse:
         """Watch a comparison. A webhook's secret is in this answer, and in no other."""
         watch = orders.create(
@@ -94,6 +95,7 @@ class Secret(_Own):
     """`POST watches/{id}/secret/`."""
 
     @extend_schema(**schema.ROTATE)
+    @told_once
     def post(self, request: Request, watch: UUID) -> HttpResponse:
         """A new secret, shown in this answer alone. The old one is valid for 24 hours more."""
         _nothing_said(request)
@@ -170,7 +172,7 @@ def _nothing_said(request: Request) -> None:
     BadQuery
         Where the body says something.
     """
-    if request.data not in ({}, None):
+    if request.data != {}:
         raise BadQuery({"body": ["must be empty."]})
 
 

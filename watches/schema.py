@@ -87,6 +87,10 @@ NEW: Json = {
     },
 }
 CHANGES: Json = {
+    "oneOf": [
+        {"properties": {"channel": {"const": Channel.WEBHOOK.value}}, "required": ["url"]},
+        {"properties": {"channel": {"const": Channel.MAIL.value}, "url": {"maxLength": 0}}},
+    ],
     "type": "object",
     "additionalProperties": False,
     "properties": {
