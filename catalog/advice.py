@@ -181,7 +181,7 @@ def _cure(estimate: Mapping[str, Any], links: Links) -> Iterator[str]:
     mine = [sent for sent in estimate["collectives"] if sent["purpose"] in purposes]
     crosses = any(sent["crossing_bytes"] > 0 for sent in mine)
     yield _helps(kind, max((sent["ranks"] for sent in mine), default=1), links, crosses=crosses)
-    if crosses and share < MUCH:
+    if crosses and sum(time.get(name) or 0.0 for name in CAUSES) / step < MUCH:
         yield gettext("It is under a tenth of the time: a cheaper network may be the better buy.")
 
 
