@@ -122,7 +122,7 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
                       "high")  # fmt: skip
     yield Measure(_("Scaling"), "%", of(lambda r: _hundredths(r["estimate"]["scaling_efficiency"])),
                   shown(lambda _c, r: percent(r["estimate"]["scaling_efficiency"])),
-                  "high", "points")  # fmt: skip
+                  "", "points")  # fmt: skip
     yield Measure(_("Step time"), _("where it goes"), of(lambda r: r["estimate"]["step_time_s"]),
                   shown(lambda _c, r: duration(r["estimate"]["step_time_s"])
                         + f"<br>{r['shares']}"), "low")  # fmt: skip
