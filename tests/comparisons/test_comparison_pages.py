@@ -337,10 +337,10 @@ def test_a_form_without_its_token_is_refused(mine, ada):
 # --- Links ------------------------------------------------------------------------------------
 
 
-def test_a_link_shows_it_to_anyone_until_it_is_revoked(mine, as_ada):
+def test_a_link_shows_it_to_anyone_until_it_is_revoked(mine, as_ada, settings):
     comparison, at = mine
     html = as_ada.post(f"{at}share/", follow=True).content.decode()
-    address = re.search(r"http://testserver(/shared/[\w-]+/)", html)[1]
+    address = re.search(rf"{settings.PUBLIC_URL}(/shared/[\w-]+/)", html)[1]  # not of the Host
     assert address not in as_ada.get(at).content.decode()  # shown once
     answer = Client().get(address)
     text = words(answer.content.decode())
