@@ -6,7 +6,6 @@ what the address says now, with one thing changed, and without the cursor.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -200,8 +199,9 @@ def _value_text(name: str, value: object, titles: State) -> str:
 
 
 def _digits(value: object) -> str:
-    """A number with its thousands apart; a text as it stands."""
-    return f"{value:,}" if isinstance(value, int | Decimal) else str(value)
+    """A whole number with its thousands apart; all else as it stands."""
+    text = str(value)
+    return f"{int(text):,}" if text.isdecimal() else text
 
 
 def option_text(name: str, value: str, titles: State) -> str:
@@ -267,7 +267,7 @@ def _facet(
         Option(
             name,
             value,
-            str(form) % _of_threshold(value) if form else option_text(name, value, titles),
+            str(form) % _digits(value) if form else option_text(name, value, titles),
             n,
             value in chosen,
         )
@@ -281,11 +281,6 @@ def _facet(
     included = name in now.get("include_unknown", "").split(",")
     apart = Option("include_unknown", name, gettext("unknown"), unknown, included)
     return Facet(name, str(BAR[name]), bool(thresholds), options, apart)
-
-
-def _of_threshold(text: str) -> str:
-    """A threshold with its thousands apart, one from the address as well as one of ours."""
-    return f"{int(text):,}" if text.isdecimal() else text
 
 
 def kept(now: State) -> Iterator[tuple[str, str]]:

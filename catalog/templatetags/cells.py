@@ -415,7 +415,7 @@ def _tick(row: Row, compare: str, picked: set[str], seen: set[str]) -> str:
         return '<td role="cell" class="pk"></td>'
     seen.add(value)
     ticked = " checked" if value in picked else ""
-    label = escape(f"{compare}: {row['provider_title']} {row['instance_type']}")
+    label = escape(f"{compare}{gettext(': ')}{row['provider_title']} {row['instance_type']}")
     return (
         f'<td role="cell" class="pk" data-l="{compare}"><input type="checkbox" name="pick" '
         f'form="filters" id="p{row["offer_id"]}" value="{escape(value)}" aria-label="{label}"'
