@@ -2,248 +2,184 @@
 
 Rows are matched by their keys. What is not offered has no price, so nothing is saved by it: such a
 change has no delta. A new exchange rate alone is no change of a price (`catalog.exchange`).
+
+Only what both sides know is told as the market's doing. Where one side was not asked about an
+offer, or nothing is known of it then, the change is INCOMPARABLE. A fact that an answer did not
+keep is no change of that fact. Ranks are told of one question and of one version of the cost
+model; another version is told as that, with how many ranks it moved.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import date
-from enum import StrEnum
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
-from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext, ngettext
 
 from catalog import wording
-from catalog.evidence import value_text
-from catalog.facts import ATTRIBUTES
-from catalog.templatetags.quantities import day_of, dollars, number
-from comparisons.snapshot import FACTS, OFFERED, Snapshot
+from catalog.ledger import plain
+from catalog.templatetags.quantities import day_of, number
+from comparisons.change import (
+    NOT_ASKED,
+    PASSED_OVER,
+    PRICES,
+    SAME,
+    Change,
+    Effect,
+    Kind,
+    claimed,
+    fact_text,
+    gone,
+    percent,
+    signed,
+)
+from comparisons.columns import Money
+from comparisons.snapshot import FACTS, OFFERED, UNRECORDED, Snapshot
 
+__all__ = [
+    "SAME", "Change", "Effect", "Kind", "asks_alike", "changes", "claimed", "fact_text", "gone",
+    "percent", "signed", "summary",
+]  # fmt: skip
 Row = Mapping[str, Any]
-SAME = 0.005  # of a value: less is not told
-
-
-class Kind(StrEnum):
-    """What sort of change it is."""
-
-    PRICE = "price"
-    PUBLISHED = "published"  # a price where there was none
-    UNPUBLISHED = "unpublished"
-    STOCK = "stock"  # to be had now, or sold out, where its provider says so
-    FACT = "fact"
-    NEW = "new"
-    GONE = "gone"
-    RANK = "rank"
-    MODEL = "model"  # another version of the cost model
-    QUESTION = "question"  # the comparison itself was edited in between
-
-
-PRICES = {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED}
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What became of one offer for one workload. Ranks from 1; USD per million tokens, or step."""
-
-    workload: str
-    rank_was: int | None
-    rank_now: int | None
-    usd_was: float | None
-    usd_now: float | None
-    spread_was: float | None  # half the interval over the expected
-    spread_now: float | None
-
-    @property
-    def usd_percent(self) -> float | None:
-        """By how much the cost of work changed; None where there is none to hold it against."""
-        return percent(self.usd_was, self.usd_now)
-
-    def words(self) -> Iterator[str]:
-        """Rank, cost of work, width of the range: only what changed."""
-        if self.rank_was != self.rank_now:
-            ranks = {"was": self.rank_was or "–", "now": self.rank_now or "–"}
-            yield gettext("rank %(was)s → %(now)s") % ranks
-        if self.usd_percent is not None and abs(self.usd_percent) >= 100 * SAME:
-            yield gettext("cost of work %(delta)s %%") % {"delta": signed(self.usd_percent)}
-        if self.spread_was and self.spread_now and abs(self.spread_was - self.spread_now) > SAME:
-            wide = {"was": f"{100 * self.spread_was:.0f}", "now": f"{100 * self.spread_now:.0f}"}
-            if self.spread_now < self.spread_was:
-                yield gettext("range narrowed from ±%(was)s %% to ±%(now)s %%") % wide
-            else:
-                yield gettext("range widened from ±%(was)s %% to ±%(now)s %%") % wide
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change. `was` and `now` are values: None is unknown, not published or not offered."""
-
-    kind: Kind
-    key: str = ""
-    offer: Row = field(default_factory=dict)
-    attribute: str = ""
-    was: Any = None
-    now: Any = None
-    was_said: Row = field(default_factory=dict)  # source, basis, checked
-    now_said: Row = field(default_factory=dict)
-    status: str = ""  # of an offer that is gone: why (`snapshot.NOT_OFFERED`, ...)
-    seen: date | None = None
-    effects: tuple[Effect, ...] = ()
-
-    @property
-    def delta_percent(self) -> float | None:
-        """Of a price or a number; None where either side is unknown or not offered."""
-        if self.kind is Kind.FACT and (self.was_said.get("claims") or self.now_said.get("claims")):
-            return None
-        return percent(self.was, self.now) if self.kind in {Kind.PRICE, Kind.FACT} else None
-
-    @property
-    def what(self) -> str:
-        """What it is a change of, in words."""
-        if self.kind in PRICES:
-            return gettext("Price, $ per GPU-hour")
-        if self.kind is Kind.FACT:
-            return wording.title(self.attribute)
-        if self.kind is Kind.STOCK:
-            return wording.filter_title("available")
-        return {
-            Kind.NEW: gettext("Offer"),
-            Kind.GONE: gettext("Offer"),
-            Kind.RANK: gettext("Rank"),
-            Kind.MODEL: gettext("Cost model"),
-        }.get(self.kind, gettext("The question"))
-
-    @property
-    def was_text(self) -> str:
-        """What it was, in words."""
-        if self.kind is Kind.NEW:
-            return gettext("not offered")
-        return self._text(self.was, self.was_said)
-
-    @property
-    def now_text(self) -> str:
-        """What it is, in words."""
-        if self.kind is Kind.GONE:
-            return gone(self.status)
-        return self._text(self.now, self.now_said)
-
-    def _text(self, value: Any, said: Row) -> str:
-        if self.kind is Kind.FACT:
-            return fact_text(self.attribute, value, said)
-        if self.kind is Kind.STOCK:
-            return wording.word("available", "yes" if value else "no")
-        if self.kind in PRICES | {Kind.NEW, Kind.GONE}:
-            return gettext("not published") if value is None else f"${dollars(value)}"
-        return "–" if value is None else str(value)
-
-    @property
-    def effect(self) -> str:
-        """What it did to the comparison, in words."""
-        found = []
-        for each in self.effects:
-            words = ", ".join(each.words())
-            if words:
-                found.append(f"{each.workload}: {words}" if len(self.effects) > 1 else words)
-        return "; ".join(found) or pgettext("effect", "none")
-
-    def as_json(self) -> dict[str, Any]:
-        """For the API and for watches: values, words, sources."""
-        return {
-            "kind": str(self.kind),
-            "key": self.key or None,
-            "offer": self.offer or None,
-            "attribute": self.attribute or None,
-            "unit": ATTRIBUTES[self.attribute].unit if self.attribute else None,
-            "what": self.what,
-            "was": self.was,
-            "now": self.now,
-            "delta_percent": self.delta_percent,
-            "was_text": self.was_text,
-            "now_text": self.now_text,
-            "was_source": _source(self.was_said),
-            "now_source": _source(self.now_said),
-            "status": self.status or None,
-            "seen": self.seen,
-            "effect": self.effect,
-            "effects": [
-                {
-                    "workload": each.workload,
-                    "rank_was": each.rank_was,
-                    "rank_now": each.rank_now,
-                    "usd_was": each.usd_was,
-                    "usd_now": each.usd_now,
-                    "usd_percent": each.usd_percent,
-                }
-                for each in self.effects
-            ],
-        }
-
-
-def _source(said: Row) -> dict[str, Any] | None:
-    return {name: said.get(name) for name in ("source", "basis", "checked")} if said else None
-
-
-# --- Finding them -----------------------------------------------------------------------------
+KEPT_OUT = "kept_out"  # one filter, one time: not offered, or it does not pass
+NOBODY_KNOWS = {UNRECORDED, NOT_ASKED, PASSED_OVER}
+HOW_SHOWN = {"currency", "baseline"}  # of a question: they alter no answer
+WHICH_OFFERS = ("picks", "filter")
+PLACES = Decimal("0.000001")
 
 
 def changes(was: Snapshot, now: Snapshot) -> list[Change]:
     """Every change from one answer to another: causes first, then the ranks that they moved."""
     before, after = ({each["key"]: each for each in one["offers"]} for one in (was, now))
-    effects = _Effects(was, now)
-    found = [*_of_the_whole(was, now)]
     keys = [*after, *(key for key in before if key not in after)]
-    for key in keys:
-        found += _of_offer(key, before.get(key), after.get(key), effects)
+    offers = _Offers(was, now)
+    told = {key: offers.of(key, before.get(key), after.get(key)) for key in keys}
+    apart = any(each.kind is Kind.INCOMPARABLE for found in told.values() for each in found)
+    effects = _Effects(was, now, with_ranks=asks_alike(was, now) and not apart)
+    found = [*_of_the_whole(was, now, effects)]
+    found += (effects.on(change) for key in keys for change in told[key])
     found += _of_facts(before, after, was, now, effects)
     found += (change for key in keys for change in _of_rank(key, before, after, effects))
     return found
 
 
-def _of_the_whole(was: Snapshot, now: Snapshot) -> Iterator[Change]:
+def asks_alike(was: Snapshot, now: Snapshot) -> bool:
+    """Whether both answer one question, however they show it."""
+    said = ({k: v for k, v in one["asked"].items() if k not in HOW_SHOWN} for one in (was, now))
+    return next(said) == next(said)
+
+
+def _of_the_whole(was: Snapshot, now: Snapshot, effects: "_Effects") -> Iterator[Change]:
     if was["asked"] != now["asked"]:
         yield Change(Kind.QUESTION, was=gettext("as it was"), now=gettext("edited"))
-    if was["model_version"] != now["model_version"]:
-        yield Change(Kind.MODEL, was=was["model_version"], now=now["model_version"])
+    models = [one["model_version"] for one in (was, now)]
+    if all(models) and models[0] != models[1]:
+        yield Change(Kind.MODEL, was=models[0], now=models[1], effects=effects.moved())
 
 
-def _of_offer(key: str, was: Row | None, now: Row | None, effects: "_Effects") -> Iterator[Change]:
-    """An offer that came, went, or is priced otherwise."""
-    old = was["offer"] if was and was["status"] == OFFERED else None
-    new = now["offer"] if now and now["status"] == OFFERED else None
-    if old is None and new is None:
+# --- Offers -----------------------------------------------------------------------------------
+
+
+class _Offers:
+    """What came, went, or is priced otherwise."""
+
+    def __init__(self, was: Snapshot, now: Snapshot) -> None:
+        self.sides = (was, now)
+        self.today = day_of(now.get("catalog_changed_at"))
+        wishes = [[one["asked"].get(name) for name in WHICH_OFFERS] for one in self.sides]
+        self.alike = wishes[0] == wishes[1]
+        self.filters_alike = wishes[0][1] == wishes[1][1]
+        current = Money.of(now.get("currency"))
+        earlier = Money.of(was.get("currency"))
+        self.money = (earlier if earlier.code == current.code else current, current)
+        self.listed = [
+            {e["offer"]["provider"] for e in one["offers"] if e["status"] == OFFERED}
+            for one in self.sides
+        ]
+
+    def of(self, key: str, *entries: Row | None) -> list[Change]:
+        """The changes of one offer, without their effects."""
+        old, new = (e["offer"] if e and e["status"] == OFFERED else None for e in entries)
+        shown = new or old
+        if shown is None:
+            return []
+        statuses = [self._status(side, entry, shown) for side, entry in enumerate(entries)]
+        was, now = (_amount(*pair) for pair in zip((old, new), self.money, strict=True))
+        about: dict[str, Any] = {
+            "key": key,
+            "offer": named(shown),
+            "was": was,
+            "now": now,
+            "was_said": _price_said(old),
+            "now_said": _price_said(new),
+            "was_status": statuses[0],
+            "now_status": statuses[1],
+            "currency": self.money[1].code,
+            "seen": day_of(shown["collected_at"]) if new else self.today,
+        }
+        if old is None or new is None:
+            kind = Kind.NEW if old is None else Kind.GONE
+            if NOBODY_KNOWS.intersection(statuses):
+                kind = Kind.INCOMPARABLE
+            return [Change(kind, **about)]
+        if not self.filters_alike and old.get("offer_id") != new.get("offer_id"):
+            return [Change(Kind.INCOMPARABLE, **about)]  # another filter found another offer
+        return [*_of_price(old, new, about), *_of_stock(old, new, about)]
+
+    def _status(self, side: int, entry: Row | None, shown: Row) -> str:
+        """Why a side has no offer; empty where it has one."""
+        if entry is not None:
+            return "" if entry["status"] == OFFERED else str(entry["status"])
+        answer = self.sides[side]
+        if not self.alike:
+            return NOT_ASKED if answer["asked"].get("picks") else PASSED_OVER
+        if answer.get("as_of") and shown["provider"] not in self.listed[side]:
+            return UNRECORDED  # of its provider no list of that time is at hand
+        return KEPT_OUT
+
+
+def _of_price(old: Row, new: Row, about: Row) -> Iterator[Change]:
+    if _asked_amount(old) == _asked_amount(new):
         return
-    shown = new or old or {}
-    about: dict[str, Any] = {
-        "key": key,
-        "offer": named(shown),
-        "was": old and old["usd_per_gpu_hour"],
-        "now": new and new["usd_per_gpu_hour"],
-        "was_said": _price_said(old),
-        "now_said": _price_said(new),
-        "effects": effects.of(key),
-        "seen": day_of(shown["collected_at"]),
-    }
-    if old is None:
-        yield Change(Kind.NEW, **about)
-    elif new is None:
-        status = now["status"] if now else ""
-        yield Change(Kind.GONE, **{**about, "seen": effects.today, "status": status})
-    elif _amount(old) != _amount(new):
-        kind = Kind.PRICE
-        if about["was"] is None or about["now"] is None:
-            kind = Kind.PUBLISHED if about["was"] is None else Kind.UNPUBLISHED
-        yield Change(kind, **about)
-    if old and new and {old["available"], new["available"]} == {True, False}:
+    kind, native = Kind.PRICE, None
+    if about["was"] is None or about["now"] is None:
+        kind = Kind.PUBLISHED if about["was"] is None else Kind.UNPUBLISHED
+    elif old["native_currency"] == new["native_currency"]:
+        native = percent(*(_native_per_gpu(each) for each in (old, new)))
+    yield Change(kind, **{**about, "native_percent": native})
+
+
+def _of_stock(old: Row, new: Row, about: Row) -> Iterator[Change]:
+    if {old["available"], new["available"]} == {True, False}:
         yield Change(Kind.STOCK, **{**about, "was": old["available"], "now": new["available"]})
 
 
-def _amount(offer: Row) -> tuple[Any, ...]:
+def _asked_amount(offer: Row) -> tuple[Any, ...]:
     return offer["native_amount"], offer["native_currency"], offer["usd_per_gpu_hour"] is None
+
+
+def _native_per_gpu(offer: Row) -> float | None:
+    amount = offer["native_amount"]
+    return None if amount is None else float(amount) / (offer["gpu_count"] or 1)
+
+
+def _amount(offer: Row | None, money: Money) -> Any:
+    """Per GPU and hour in the comparison's currency; None where it is not published."""
+    usd = offer and offer["usd_per_gpu_hour"]
+    if offer is None or usd is None or money == Money():
+        return usd
+    return plain(Decimal(str(money.amount(usd, offer))).quantize(PLACES))
 
 
 def _price_said(offer: Row | None) -> dict[str, Any]:
     if offer is None:
         return {}
     return {"source": offer["source_url"], "basis": None, "checked": offer["collected_at"]}
+
+
+# --- Facts ------------------------------------------------------------------------------------
 
 
 def _of_facts(
@@ -259,13 +195,19 @@ def _of_facts(
             then, this = (_speaking(fact.get(name) or {}) for fact in facts)
             line = (subject, name, old.get(name), new.get(name))
             same = line[2] == line[3] and _claimed(then) == _claimed(this)
-            if same or line in told:
+            kept = all(_keeps(each[key], name) for each in (before, after))
+            if same or not kept or line in told:
                 continue
             told.add(line)
             yield Change(
                 Kind.FACT, key, named(new, hardware=True), name, line[2], line[3], then, this,
                 seen=day_of(this.get("checked")) or effects.today, effects=effects.of(key),
             )  # fmt: skip
+
+
+def _keeps(entry: Row, name: str) -> bool:
+    """Whether an answer has a column for the fact: one of an older version may have none."""
+    return name in entry["offer"] and name not in entry.get("not_kept", ())
 
 
 def _speaking(said: Row) -> Row:
@@ -277,42 +219,65 @@ def _claimed(said: Row) -> list[str]:
     return claimed(said) if said.get("disputed") else []
 
 
-def claimed(said: Row) -> list[str]:
-    """The values of a dispute, in one order."""
-    peers = (c for c in said.get("claims") or () if c["basis"] == said["basis"] and not c["scope"])
-    return sorted({str(c["value"]) for c in peers})
+# --- Ranks and costs --------------------------------------------------------------------------
 
 
 def _of_rank(
     key: str, before: Mapping[str, Row], after: Mapping[str, Row], effects: "_Effects"
 ) -> Iterator[Change]:
-    found = effects.of(key)
-    moved = [each for each in found if each.rank_was != each.rank_now]
-    if moved and key in before and key in after:
-        yield Change(
-            Kind.RANK, key, named(after[key]["offer"]), "", moved[0].rank_was, moved[0].rank_now,
-            seen=effects.today, effects=found,
-        )  # fmt: skip
+    """Of each workload one, as each has ranks of its own."""
+    if key not in before or key not in after:
+        return
+    for each in effects.of(key):
+        if each.moved:
+            yield Change(
+                Kind.RANK, key, named(after[key]["offer"]), "", each.rank_was, each.rank_now,
+                workload=each.workload if effects.several else "",
+                seen=effects.today, effects=(each,),
+            )  # fmt: skip
 
 
 class _Effects:
     """What became of each offer, for each workload that both answers have."""
 
-    def __init__(self, was: Snapshot, now: Snapshot) -> None:
+    def __init__(self, was: Snapshot, now: Snapshot, *, with_ranks: bool) -> None:
         self.today = day_of(now.get("catalog_changed_at"))
-        befores = {_named(each): each for each in was["workloads"]}
+        self.one_model = was["model_version"] == now["model_version"]
+        self.several = len(now["workloads"]) > 1
         self.found: dict[str, list[Effect]] = {}
-        for each in now["workloads"]:
+        money = [Money.of(one.get("currency")) for one in (was, now)]
+        offers = [{e["key"]: e["offer"] for e in one["offers"]} for one in (was, now)]
+        befores = {_named(each): each for each in was["workloads"]}
+        for title, each in zip(titles(now), now["workloads"], strict=True):
             other = befores.get(_named(each))
             if other is None:
                 continue
             old, new = ({r["key"]: r for r in one["results"]} for one in (other, each))
             for key in dict.fromkeys((*new, *old)):
-                effect = _effect(each["workload"]["title"], old.get(key), new.get(key))
+                pair = [
+                    _place(rows.get(key), offer.get(key, {}), own, with_rank=with_ranks)
+                    for rows, offer, own in zip((old, new), offers, money, strict=True)
+                ]
+                cost = percent(*(p["cost"] for p in pair)) if money[0].code == money[1].code else (
+                    percent(*(p["usd"] for p in pair)))  # fmt: skip
+                by_side = {f"{name}_{side}": p[name] for side, p in
+                           zip(("was", "now"), pair, strict=True)
+                           for name in ("rank", "usd", "spread")}  # fmt: skip
+                effect = Effect(key=key, workload=title, cost_percent=cost, **by_side)
                 self.found.setdefault(key, []).append(effect)
 
     def of(self, key: str) -> tuple[Effect, ...]:
-        return tuple(self.found.get(key, ()))
+        """Of an offer; nothing where the models differ, since it may be the model's doing."""
+        return tuple(self.found.get(key, ())) if self.one_model else ()
+
+    def on(self, change: Change) -> Change:
+        """The change with what it did. What cannot be compared did nothing that can be told."""
+        effects = () if change.kind is Kind.INCOMPARABLE else self.of(change.key)
+        return replace(change, effects=effects)
+
+    def moved(self) -> tuple[Effect, ...]:
+        """All that rank elsewhere, whatever the reason."""
+        return tuple(each for found in self.found.values() for each in found if each.moved)
 
     def best_first(self, keys: Iterable[str]) -> list[str]:
         def rank(key: str) -> int:
@@ -321,63 +286,44 @@ class _Effects:
         return sorted(keys, key=rank)
 
 
+def titles(answer: Snapshot) -> list[str]:
+    """Of each workload, told apart by its GPUs or instances where two have one title."""
+    found = [each["workload"]["title"] for each in answer["workloads"]]
+    count = Counter(found)
+    return [
+        title if count[title] == 1 else f"{title} ({_size(each)})"
+        for title, each in zip(found, answer["workloads"], strict=True)
+    ]
+
+
+def _size(workload: Row) -> str:
+    if n := workload["nodes"]:
+        return ngettext("%(n)s instance", "%(n)s instances", n) % {"n": number(n)}
+    n = workload["gpus"]
+    return ngettext("%(n)s GPU", "%(n)s GPUs", n) % {"n": number(n)}
+
+
 def _named(workload: Row) -> str:
     about = [workload[name] for name in ("workload", "gpus", "nodes")]
     return json.dumps(about, sort_keys=True)  # a table gives keys back in an order of its own
 
 
-def _effect(title: str, was: Row | None, now: Row | None) -> Effect:
-    (rank_was, usd_was, spread_was), (rank_now, usd_now, spread_now) = map(_place, (was, now))
-    return Effect(title, rank_was, rank_now, usd_was, usd_now, spread_was, spread_now)
-
-
-def _place(result: Row | None) -> tuple[int | None, float | None, float | None]:
+def _place(result: Row | None, offer: Row, money: Money, *, with_rank: bool) -> dict[str, Any]:
     if result is None:
-        return None, None, None
+        return dict.fromkeys(("rank", "usd", "cost", "spread"))
     usd = result["usd_per_mtoken"] or result["usd_per_step"]
     estimate = result["estimate"]
-    own = estimate["interval"]
-    spread = (own["high"] - own["low"]) / 2 / estimate["step_time_s"]
-    return result["rank"], usd, spread
+    low, high = (estimate["interval"][end] for end in ("low", "high"))
+    step_s = estimate["step_time_s"]
+    return {
+        "rank": result["rank"] if with_rank else None,
+        "usd": usd,
+        "cost": money.amount(usd, offer),
+        "spread": None if None in {low, high, step_s} else (high - low) / 2 / step_s,
+    }
 
 
 # --- In words ---------------------------------------------------------------------------------
-
-
-def percent(was: Any, now: Any) -> float | None:
-    """From one number to another, in hundredths of the first; None where either is not known."""
-    try:
-        before, after = float(was), float(now)
-    except (TypeError, ValueError):
-        return None
-    return 100 * (after / before - 1) if before else None
-
-
-def signed(value: float) -> str:
-    """−4.2, +43: with a true minus."""
-    return (
-        f"{value:+.1f}".replace("-", "−") if abs(value) < 10 else f"{value:+.0f}".replace("-", "−")
-    )
-
-
-def gone(status: str) -> str:
-    """Why there is no offer, in words; a price it never is."""
-    return {
-        "not_offered": gettext("not offered"),
-        "gone": gettext("no longer listed"),
-        "unrecorded": gettext("no price of then is known"),
-        "unheard_of": gettext("not in the catalog"),
-    }.get(status, gettext("not offered, or the filter keeps it out"))
-
-
-def fact_text(attribute: str, value: Any, said: Row) -> str:
-    """A fact with its unit; both values of a dispute; unknown where nobody says."""
-    if value is None:
-        return gettext("unknown")
-    unit = ATTRIBUTES[attribute].unit
-    if said.get("disputed") and len(values := claimed(said)) > 1:
-        return " ≠ ".join(value_text(attribute, each, unit) for each in values)
-    return value_text(attribute, value, unit)
 
 
 def named(offer: Row, *, hardware: bool = False) -> dict[str, Any]:
@@ -393,6 +339,7 @@ def summary(found: Iterable[Change]) -> str:
     kinds = [change.kind for change in found]
     count = {kind: kinds.count(kind) for kind in Kind}
     prices = sum(count[kind] for kind in PRICES)
+    apart = count[Kind.INCOMPARABLE]
     said = [
         ngettext("%(n)s price", "%(n)s prices", prices) % {"n": number(prices)} if prices else "",
         ngettext("%(n)s fact", "%(n)s facts", count[Kind.FACT]) % {"n": number(count[Kind.FACT])}
@@ -401,6 +348,7 @@ def summary(found: Iterable[Change]) -> str:
         wording.unknown_of("available") if count[Kind.STOCK] else "",
         gettext("%(n)s new") % {"n": count[Kind.NEW]} if count[Kind.NEW] else "",
         gettext("%(n)s gone") % {"n": count[Kind.GONE]} if count[Kind.GONE] else "",
+        gettext("%(n)s with nothing to compare it to") % {"n": number(apart)} if apart else "",
         ngettext("%(n)s rank", "%(n)s ranks", count[Kind.RANK]) % {"n": number(count[Kind.RANK])}
         if count[Kind.RANK]
         else "",

@@ -65,6 +65,7 @@ class Run(models.Model):
     catalog_version = models.BigIntegerField()
     catalog_changed_at = models.DateTimeField(null=True)
     model_version = models.CharField(max_length=64)
+    by_itself = models.BooleanField(default=False)  # as the market moved; else somebody asked
     results = Json()  # `comparisons.snapshot` has its form
 
     class Meta:

@@ -10,7 +10,8 @@ from comparisons import asked, snapshot
 from comparisons.changes import Change, changes
 from comparisons.models import Comparison, Run
 
-MOST_RUNS = 1_000  # of one comparison
+MOST_RUNS = 1_000  # of one comparison that somebody asked for
+MOST_BY_ITSELF = 200  # of one comparison, the newest: the market never stops moving
 
 
 def make(comparison: Comparison, as_of: datetime | None = None) -> Run:
@@ -21,23 +22,27 @@ def make(comparison: Comparison, as_of: datetime | None = None) -> Run:
     BadQuery
         Where the catalog no longer has what the comparison names.
     TooMuch
-        Over the cap of one request, or of the runs of one comparison.
+        Over the cap of one request, or of the runs that are asked for of one comparison.
     """
     taken = snapshot.take(asked.of(comparison), as_of)
     with transaction.atomic():
         _locked(comparison)
+        if comparison.runs.filter(by_itself=False).count() >= MOST_RUNS:
+            raise TooMuch(f"A comparison keeps {MOST_RUNS} runs: duplicate it, and go on there.")
         return _kept(comparison, taken, as_of)
 
 
 def refresh(comparison: Comparison) -> Run | None:
     """Ask again because the catalog changed; None, and nothing is kept, where the answer did not.
 
+    Of the runs that were made so the newest MOST_BY_ITSELF stay; those that somebody asked for all.
+
     Safe to call twice at once: the second finds the run of the first, and nothing changed since.
 
     Raises
     ------
     BadQuery, TooMuch
-        As `make`.
+        As `make`, but for the cap of runs.
     """
     taken = snapshot.take(asked.of(comparison))
     with transaction.atomic():
@@ -45,7 +50,10 @@ def refresh(comparison: Comparison) -> Run | None:
         last = current(comparison)
         if last is not None and not changes(last.results, taken):
             return None
-        return _kept(comparison, taken, None)
+        made = _kept(comparison, taken, None, by_itself=True)
+        by_itself = comparison.runs.filter(by_itself=True).values_list("pk", flat=True)
+        Run.objects.filter(pk__in=list(by_itself[MOST_BY_ITSELF:])).delete()
+        return made
 
 
 def current(comparison: Comparison) -> Run | None:
@@ -69,12 +77,17 @@ def _locked(comparison: Comparison) -> None:
     Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
 
 
-def _kept(comparison: Comparison, taken: dict[str, Any], as_of: datetime | None) -> Run:
-    if comparison.runs.count() >= MOST_RUNS:
-        raise TooMuch(f"A comparison keeps {MOST_RUNS} runs: duplicate it, and go on there.")
+def _kept(
+    comparison: Comparison,
+    taken: dict[str, Any],
+    as_of: datetime | None,
+    *,
+    by_itself: bool = False,
+) -> Run:
     return Run.objects.create(
         comparison=comparison,
         as_of=as_of,
+        by_itself=by_itself,
         catalog_version=taken["catalog_version"],
         catalog_changed_at=taken["catalog_changed_at"],
         model_version=taken["model_version"],

@@ -66,6 +66,11 @@ app.conf.update(
             "schedule": 300.0,  # whether they are due stands in Postgres
             "options": {"expires": 300},
         },
+        "watches-retain": {
+            "task": "watches.forget",
+            "schedule": 3600.0,
+            "options": {"expires": 3600},
+        },
         "retain": {"task": "scrapers.retain", "schedule": 3600.0, "options": {"expires": 3600}},
     },
 )

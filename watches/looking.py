@@ -4,37 +4,77 @@ Events are written in the transaction that writes the run, whoever made it: a wo
 or the owner who pressed "run again".
 """
 
+import logging
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import override
 
+from catalog.estimates import TooMuch
 from catalog.models import CatalogVersion
+from catalog.query import BadQuery
 from comparisons import runs
 from comparisons.models import Comparison, Run
 from watches import outbox
-from watches.models import Kind, Watch
+from watches.models import LONGEST_TROUBLE, Kind, Watch
 from watches.news import news
+from watches.wording import OUR_FAULT, one_line
+
+log = logging.getLogger(__name__)
 
 
 def look(comparison_id: UUID) -> None:
-    """Run it again if the catalog has changed it. A second message finds nothing to do."""
-    watched = Watch.objects.filter(comparison=comparison_id)
+    """Run it again if the catalog has changed it. A second message finds nothing to do.
+
+    Where it cannot be run, its watches say why (`Watch.trouble`) until it can. A fault of ours is
+    raised, too.
+    """
+    watched = Watch.objects.filter(comparison=comparison_id, active=True)
     if not watched.behind().update(looked_at=Now()):
         return
-    version = CatalogVersion.objects.first()
-    runs.refresh(Comparison.objects.get(pk=comparison_id))
-    watched.update(seen_version=version.version if version else 0)
+    newest = CatalogVersion.objects.first()
+    try:
+        comparison = Comparison.objects.get(pk=comparison_id)
+        runs.refresh(comparison)
+        _caught_up(comparison, newest.version if newest else 0)
+    except (BadQuery, TooMuch, ValueError) as problem:
+        log.warning("comparison %s cannot be run: %s", comparison_id, problem)
+        watched.update(trouble=_why(problem))
+    except Exception:
+        watched.update(trouble=OUR_FAULT)
+        raise
+
+
+def _why(problem: Exception) -> str:
+    fields = problem.fields if isinstance(problem, BadQuery) else {}
+    said = "; ".join(f"{name} {' '.join(texts)}" for name, texts in fields.items())
+    return one_line(said or str(problem))[:LONGEST_TROUBLE]
+
+
+@transaction.atomic
+def _caught_up(comparison: Comparison, version: int) -> None:
+    """Tell each what it has not heard: one that was paused missed the runs of that time."""
+    last = runs.current(comparison)
+    for watch in _listening(comparison.pk):
+        if last is not None:
+            _tell(watch, last)
+        watch.seen_version, watch.trouble = version, ""
+        watch.save(update_fields=["seen_version", "trouble"])
 
 
 def tell(run: Run) -> None:
     """Write what a new run shows into the outbox. One of another day's prices shows nothing new."""
     if run.as_of is None:
-        watched = Watch.objects.filter(comparison=run.comparison_id, active=True)
-        for watch in watched.select_for_update(of=("self",)).order_by("pk"):
+        for watch in _listening(run.comparison_id):
             if watch.seen_version is None or watch.seen_version <= run.catalog_version:
                 _tell(watch, run)
+
+
+def _listening(comparison_id: UUID) -> QuerySet[Watch]:
+    watched = Watch.objects.filter(comparison=comparison_id, active=True)
+    return watched.select_for_update(of=("self",)).order_by("pk")
 
 
 def _tell(watch: Watch, run: Run) -> None:

@@ -61,7 +61,11 @@ def subject(events: list[Event]) -> str:
 def text(events: list[Event]) -> str:
     """The mail, by comparison, in the language that is active."""
     parts = [
-        {"name": one_line(watch.comparison.name), "lines": list(_lines(of_it)), "watch": watch}
+        {
+            "name": one_line(watch.comparison.name),
+            "lines": list(_lines(of_it)),
+            "at": f"{settings.PUBLIC_URL}{reverse('comparison', args=[watch.comparison_id])}",
+        }
         for watch, of_it in groupby(events, key=_watch)
     ]
     where = f"{settings.PUBLIC_URL}{reverse('account-watches')}"

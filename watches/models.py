@@ -7,7 +7,7 @@ is the outbox. What is due, and when again, goes by the database's clock.
 # ruff: noqa: RUF012 -- Django reads a Meta once, and no one changes its lists
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
@@ -22,6 +22,8 @@ from comparisons.models import Comparison, Run
 from watches import signing
 
 PACE = timedelta(minutes=5)  # between two looks at a comparison, also after one that failed
+KEPT = timedelta(days=90)  # of what was told and of its tries
+LONGEST_TROUBLE = 500  # characters
 A_TICK = 3  # looks begun by one tick: each costs a worker seconds
 
 
@@ -111,6 +113,9 @@ class Watch(models.Model):
     known = models.JSONField(null=True)  # what the owner was told last: `watches.news`
     seen_version = models.BigIntegerField(null=True)  # of the catalog that was looked at last
     looked_at = models.DateTimeField(null=True)  # when someone began to look
+    trouble = models.CharField(
+        max_length=LONGEST_TROUBLE, blank=True, default=""
+    )  # why nobody could look
     last_number = models.PositiveIntegerField(default=0)  # of its events
     created_at = models.DateTimeField(db_default=Now())
 
@@ -154,20 +159,44 @@ class Event(models.Model):
         return f"{self.kind} {self.number} of {self.watch_id}"
 
 
+def _older() -> "models.QuerySet[Delivery]":
+    """What waits before a delivery: tests stand outside the order."""
+    return Delivery.objects.filter(
+        state=State.SCHEDULED,
+        event__watch=models.OuterRef("event__watch"),
+        event__kind=Kind.CHANGED,
+        event__number__lt=models.OuterRef("event__number"),
+    )
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     """Deliveries, by what is to be done with them."""
 
     def due(self) -> "DeliveryQuerySet":
-        """Those to try now: it is time, and nothing older of the same watch is waiting."""
-        older = Delivery.objects.filter(
-            state=State.SCHEDULED,
+        """Those to try now: it is time, and nothing older of the same watch is waiting.
+
+        A mail tells all that is due, in its order: it waits for what is older and not due yet.
+        """
+        older = _older()
+        ready = self.filter(state=State.SCHEDULED, next_attempt_at__lte=Now())
+        first = Q(event__watch__channel=Channel.MAIL) & ~models.Exists(
+            older.filter(next_attempt_at__gt=Now())
+        )
+        return ready.filter(Q(event__kind=Kind.TEST) | first | ~models.Exists(older))
+
+    def with_turn(self) -> "DeliveryQuerySet":
+        """Each with the time until which an older one of its watch keeps it waiting."""
+        last = _older().order_by("-next_attempt_at").values("next_attempt_at")[:1]
+        return self.annotate(turn_at=models.Subquery(last))
+
+    def past(self) -> "DeliveryQuerySet":
+        """Those to let go: over since KEPT, and so is all that is older of the same watch."""
+        over = Q(event__created_at__lt=Now() - KEPT, state__in=[State.DELIVERED, State.DEAD])
+        stays = Delivery.objects.exclude(over).filter(
             event__watch=models.OuterRef("event__watch"),
-            event__kind=Kind.CHANGED,
             event__number__lt=models.OuterRef("event__number"),
         )
-        ready = self.filter(state=State.SCHEDULED, next_attempt_at__lte=Now())
-        is_mail = Q(event__watch__channel=Channel.MAIL)  # a mail tells them all, in their order
-        return ready.filter(Q(event__kind=Kind.TEST) | is_mail | ~models.Exists(older))
+        return self.filter(over, ~models.Exists(stays))
 
 
 class Delivery(models.Model):
@@ -205,6 +234,14 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event_id}: {self.state}"
+
+    @property
+    def next_try_at(self) -> datetime | None:
+        """When it is tried again: not before those that are older (`with_turn`)."""
+        turn: datetime | None = getattr(self, "turn_at", None)
+        if self.next_attempt_at is None or turn is None or self.event.kind == Kind.TEST:
+            return self.next_attempt_at
+        return max(self.next_attempt_at, turn)
 
 
 class Attempt(models.Model):

@@ -4,20 +4,22 @@ A run is held against what the owner was told last, offer by offer, and not agai
 it: a price that creeps up by one percent a day passes a threshold of ten one day. `Watch.known` is
 that: an answer (`comparisons.snapshot`) in which each offer is as it was told. What changed, and in
 which words, is `comparisons.changes`. Where the question was edited, the next run is the new base.
+Another version of the cost model is no news of the market: a watch of ranks is told that it moved
+them, and holds the next run against the ranks of that version.
 """
 
 from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
-from comparisons.changes import Change, Kind, changes
+from comparisons.changes import Change, Kind, asks_alike, changes, titles
 from comparisons.snapshot import Snapshot
 from watches.models import Watch, What
 
 OF = {
     What.PRICE: {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED},
     What.SPEC: {Kind.FACT},
-    What.RANK: {Kind.RANK},
+    What.RANK: {Kind.RANK, Kind.MODEL},
     What.AVAILABILITY: {Kind.NEW, Kind.GONE, Kind.STOCK},
 }
 
@@ -25,12 +27,12 @@ OF = {
 def news(watch: Watch, answer: Snapshot) -> list[Change]:
     """What to tell of an answer; `watch.known` moves on to it, as far as it is told."""
     known: Snapshot | None = watch.known
-    if known is None or known["asked"] != answer["asked"]:
+    if known is None or not asks_alike(known, answer):
         watch.known = answer
         return []
     found = [each for each in changes(known, answer) if concerns(watch, each)]
     if watch.what in {What.PRICE, What.RANK}:
-        _move(known, answer, {each.key for each in found})
+        _move(known, answer, found)
     else:  # every change is told
         watch.known = _without_forgetting(known, answer)
     return found
@@ -45,32 +47,42 @@ def concerns(watch: Watch, change: Change) -> bool:
 
 def _size(change: Change) -> float:
     """Percent of a price, places of a rank."""
-    if change.kind is not Kind.RANK:
+    if change.kind not in OF[What.RANK]:
         delta = change.delta_percent
         return float("inf") if delta is None else abs(delta)
-    moved = [each for each in change.effects if each.rank_was != each.rank_now]
-    return max(
+    places = (
         abs(each.rank_was - each.rank_now)
         if each.rank_was is not None and each.rank_now is not None
         else float("inf")
-        for each in moved
+        for each in change.effects
+        if each.moved
     )
+    return max(places, default=0.0)
 
 
-def _move(known: Snapshot, answer: Snapshot, told: set[str]) -> None:
+def _move(known: Snapshot, answer: Snapshot, found: list[Change]) -> None:
     """The offers that were told, and those that are new, as they are now; the rest as they were."""
     before = {each["key"] for each in known["offers"]}
+    told = {each.key for each in found}
+    other_model = known["model_version"] != answer["model_version"]
     _replace(
         known["offers"],
         answer["offers"],
         told | {each["key"] for each in answer["offers"] if each["key"] not in before},
     )
     known["types"] |= answer["types"]
-    known["model_version"] = answer["model_version"]
-    for old, new in zip(known["workloads"], answer["workloads"], strict=True):
+    for name in ("asked", "currency", "model_version"):
+        known[name] = answer[name]
+    for title, old, new in zip(
+        titles(answer), known["workloads"], answer["workloads"], strict=True
+    ):
+        if other_model:
+            old["results"] = new["results"]
+            continue
         ranked = {each["key"] for each in old["results"]}
         fresh = {each["key"] for each in new["results"]} - ranked - before
-        _replace(old["results"], new["results"], told | fresh)
+        here = {each.key for each in found if each.workload in {"", title}}
+        _replace(old["results"], new["results"], here | fresh)
 
 
 def _replace(rows: list[Any], by: Iterable[Any], keys: set[str]) -> None:

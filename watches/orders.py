@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from catalog.query import BadQuery
 from comparisons.models import Comparison
 from watches import asked, looking, outbox, signing
-from watches.models import Delivery, State, Stop, Watch
+from watches.models import Delivery, Pace, State, Stop, Watch
 
 SHOWN = 100  # deliveries of a log, the newest
 
@@ -51,6 +51,8 @@ def change(watch: Watch, body: object) -> None:
         said["lane"] = asked.lane(watch.channel, said["url"], watch.owner_id)
     if said:
         Watch.objects.filter(pk=watch.pk).update(**said)
+    if said.get("pace") == Pace.AT_ONCE:
+        outbox.hurry(watch)
     if active is not None and active != watch.active:
         outbox.resume(watch) if active else outbox.stop(watch, Stop.OWNER)
 
@@ -77,5 +79,5 @@ def again(delivery: Delivery) -> str | None:
 
 def log_of(watch: Watch) -> list[Delivery]:
     """Its newest deliveries, with every try."""
-    found = Delivery.objects.filter(event__watch=watch).select_related("event")
+    found = Delivery.objects.with_turn().filter(event__watch=watch).select_related("event")
     return list(found.prefetch_related("log").order_by("-event__number")[:SHOWN])

@@ -98,10 +98,24 @@ def stop(watch: Watch, why: Stop) -> None:
 
 @transaction.atomic
 def resume(watch: Watch) -> None:
-    """All that was kept back goes out, in its order."""
+    """All that was kept back goes out, in its order; what it missed is told at the next look."""
     Watch.objects.select_for_update().get(pk=watch.pk)
-    Watch.objects.filter(pk=watch.pk).update(active=True, stopped="")
+    Watch.objects.filter(pk=watch.pk).update(
+        active=True, stopped="", seen_version=None, looked_at=None
+    )
     Delivery.objects.filter(event__watch=watch, state=State.DISABLED).update(**_ANEW)
+
+
+def hurry(watch: Watch) -> None:
+    """What waits for the day's mail goes out now."""
+    untried = Delivery.objects.filter(event__watch=watch, state=State.SCHEDULED, attempts=0)
+    untried.update(next_attempt_at=Now())
+
+
+def forget() -> int:
+    """Let go of what is past, with its log; how many went."""
+    past = list(Delivery.objects.past().values_list("pk", flat=True))
+    return Event.objects.filter(pk__in=past).delete()[1].get("watches.Event", 0)
 
 
 # --- Out --------------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ WATCH: Json = {
         "language": {"type": "string"},
         "active": {"type": "boolean"},
         "stopped": _TEXT_OR_NOT,
+        "trouble": _TEXT_OR_NOT | {"description": "Why its comparison cannot be run now"},
+        "warnings": {"type": "array", "items": {"type": "string"}},
         "created_at": _TIME,
         "secret_changed_at": _TIME_OR_NOT,
         "last_delivery": {"oneOf": [DELIVERY, {"type": "null"}]},

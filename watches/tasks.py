@@ -34,3 +34,9 @@ def look(comparison: str) -> None:
     from watches import looking  # noqa: PLC0415 -- the cost model, which beat does without
 
     looking.look(UUID(comparison))
+
+
+@shared_task(name="watches.forget")  # type: ignore[untyped-decorator]
+def forget() -> None:
+    """Let go of deliveries that are past, with their log."""
+    outbox.forget()

@@ -4,8 +4,11 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as later
 
+from catalog import wording
+from comparisons.change import rate_text
 from watches.models import Stop
 from watches.sender import Failure
 
@@ -25,6 +28,8 @@ FAILURES: dict[str, Any] = {
     Stop.OWNER: later("the watch is paused"),
 }
 
+OUR_FAULT = "a fault of this service"  # of a look, as of a delivery
+
 
 def failure(name: str, status: int | None) -> str:
     """Why a try failed."""
@@ -34,10 +39,29 @@ def failure(name: str, status: int | None) -> str:
 
 def sentence(change: Mapping[str, Any]) -> str:
     """One change of an event, in a line: its words are those of the day it was found."""
-    line = f"{change['key']}: {change['what']}: {change['was_text']} → {change['now_text']}"
+    about = [name_of(change["offer"] or {}), change["what"]]
+    line = f"{': '.join(filter(None, about))}: {change['was_text']} → {change['now_text']}"
+    deltas = []
     if (delta := change["delta_percent"]) is not None:
-        line += f" ({delta:+.1f} %)"
-    return one_line(line)
+        deltas.append(f"{delta:+.1f} %".replace("-", "−"))
+    if (rate := change.get("rate_percent")) is not None:
+        deltas.append(rate_text(rate))
+    return one_line(f"{line} ({', '.join(deltas)})" if deltas else line)
+
+
+def name_of(offer: Mapping[str, Any]) -> str:
+    """An offer as people call it: who sells which type, how and where. Nothing of none."""
+    if not offer:
+        return ""
+    model, via = offer.get("price_model"), offer.get("via")
+    parts = [
+        f"{offer['provider_title']} {offer['instance_type']}",
+        wording.word("price_model", model) if model else "",
+        offer.get("tier"),
+        offer.get("region"),
+        gettext("via %(broker)s") % {"broker": via} if via else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def one_line(text: str) -> str:

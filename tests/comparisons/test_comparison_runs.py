@@ -72,7 +72,7 @@ def test_a_price_that_moved_is_told_with_both_sides_and_its_effect(saved, market
     assert (change.was, change.now) == ("1", "1.875")
     assert change.delta_percent == pytest.approx(87.5)
     assert change.seen == (MONDAY + DAY).date()
-    assert (change.was_text, change.now_text) == ("$1.00", "$1.88")
+    assert (change.was_text, change.now_text) == ("$1.00", "$1.875")
     assert "rank " in change.effect
     assert "cost of work +88 %" in change.effect
     assert set(by_kind(run, Kind.RANK)) == {"acme/dark", "acme/roce"}  # it fell behind the other
@@ -217,3 +217,39 @@ def test_an_edited_question_is_told_as_such(saved):
 def test_spot_has_a_key_of_its_own(saved):
     run = runs.make(saved(picks=[], filter={"price_model": "spot"}))
     assert [each["key"] for each in run.results["offers"]] == [f"acme/ib;{PriceModel.SPOT}"]
+
+
+def test_what_nobody_recorded_is_not_called_not_offered(saved):
+    comparison = saved()
+    now = runs.make(comparison)
+    then = runs.make(comparison, as_of=datetime(2020, 1, 1, tzinfo=UTC))
+    for was, to in ((then, now), (now, then)):
+        found = changes(was.results, to.results)
+        assert {change.kind for change in found} == {Kind.INCOMPARABLE}
+        texts = {change.was_text if was is then else change.now_text for change in found}
+        assert texts == {"no price of then is known"}
+        assert summary(found) == "3 with nothing to compare it to"
+
+
+def test_what_was_not_asked_about_neither_came_nor_went(saved):
+    comparison = saved(picks=PICKS[:2])
+    first = runs.make(comparison)
+    comparison.picks = PICKS[1:]
+    found = changes(first.results, runs.make(comparison).results)
+    assert {change.kind for change in found} == {Kind.QUESTION, Kind.INCOMPARABLE}
+    texts = {change.key: (change.was_text, change.now_text) for change in found if change.key}
+    assert texts == {
+        "acme/dark": ("was not asked about", "$1.00"),
+        "acme/ib": ("$3.00", "was not asked about"),
+    }
+
+
+def test_two_workloads_tell_their_ranks_apart(saved, market):
+    comparison = saved()
+    comparison.workloads = [{"workload": JOB, "gpus": 64}, {"workload": JOB, "gpus": 32}]
+    first = runs.make(comparison)
+    market(days=1, dark="15")
+    found = changes(first.results, runs.make(comparison).results)
+    ranks = {change.what for change in found if change.kind is Kind.RANK}
+    assert ranks <= {f"Rank, {JOB} (64 GPUs)", f"Rank, {JOB} (32 GPUs)"}
+    assert ranks

@@ -8,12 +8,14 @@ from django.contrib.auth.models import User
 
 from accounts.models import ConfirmedAddress
 from catalog.invariants import broken
+from comparisons import asked as asked_of_comparisons
 from comparisons.models import Comparison, Run
 from tests.scrapers.loopback import Answer, Served, serve
 from watches import asked, looking
 from watches.models import Watch
 
 HOOK = "https://hooks.example"
+EMPTY = {name: said for name, said in asked_of_comparisons.EMPTY.items() if name != "notes"}
 
 
 @pytest.fixture(autouse=True)
@@ -88,9 +90,11 @@ def run(comparison: Comparison, offers: list[dict[str, Any]], **more: Any) -> Ru
 
     number = comparison.runs.count() + 1
     answer = {
-        "asked": {}, "as_of": None, "model_version": "1", "offers": offers, "types": {},
-        "workloads": [], "catalog_version": number, "catalog_changed_at": "2026-11-29T12:00:00Z",
+        "asked": {}, "as_of": None, "currency": None, "model_version": "1", "offers": offers,
+        "types": {}, "workloads": [], "catalog_version": number,
+        "catalog_changed_at": "2026-11-29T12:00:00Z",
     } | more  # fmt: skip
+    answer["asked"] = {**EMPTY, **answer["asked"]}
     with transaction.atomic():
         return Run.objects.create(
             comparison=comparison, catalog_version=answer["catalog_version"],

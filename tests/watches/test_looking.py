@@ -160,3 +160,49 @@ def test_a_worker_of_an_empty_queue_looks_and_delivers_what_postgres_says_is_due
             time.sleep(1)
     assert [json.loads(r.body)["number"] for r in served.requests] == [1]
     assert Delivery.objects.get().attempts == 1
+
+
+@pytest.mark.django_db
+def test_what_a_pause_missed_is_told_when_it_goes_on(market: Comparison) -> None:
+    from watches import outbox
+    from watches.models import Stop
+
+    watch = watch_of(market)
+    looking.look(market.pk)
+    outbox.stop(watch, Stop.OWNER)
+    publish("25", "30", days=1)
+    runs.make(market)
+    outbox.resume(watch)
+    looking.look(market.pk)
+    [change] = Event.objects.get().payload["changes"]
+    assert change["delta_percent"] == pytest.approx(25)
+
+
+@pytest.mark.django_db
+def test_a_watch_says_why_its_comparison_cannot_be_run_until_it_can(market: Comparison) -> None:
+    watch = watch_of(market)
+    Comparison.objects.filter(pk=market.pk).update(filter={"gpu": "no-such-gpu"})
+    looking.look(market.pk)
+    watch.refresh_from_db()
+    assert "filter.gpu" in watch.trouble
+    assert watch.active
+    Comparison.objects.filter(pk=market.pk).update(filter={})
+    make_time_pass()
+    looking.look(market.pk)
+    watch.refresh_from_db()
+    assert watch.trouble == ""
+
+
+@pytest.mark.django_db
+def test_runs_that_nobody_asked_for_make_room(
+    market: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_BY_ITSELF", 2)
+    monkeypatch.setattr(runs, "MOST_RUNS", 1)
+    mine = runs.make(market)
+    made = []
+    for day in range(1, 5):
+        publish(str(20 + day), "30", days=day)
+        made.append(runs.refresh(market))
+    kept = set(market.runs.values_list("pk", flat=True))
+    assert kept == {mine.pk, *(each.pk for each in made[-2:] if each)}

@@ -12,7 +12,7 @@ from accounts.models import ConfirmedAddress
 from comparisons.models import Comparison
 from tests.watches.conftest import offer, run, watch_of
 from watches import outbox
-from watches.models import Delivery, State, Watch
+from watches.models import Delivery, Event, State, Watch
 
 pytestmark = pytest.mark.django_db
 A, B = "acme/h100x8;on_demand", "bolt/h200x8;on_demand"
@@ -53,7 +53,9 @@ def test_one_mail_a_day_tells_everything(comparison: Comparison, buyer: User) ->
     [letter] = sent.outbox
     assert letter.to == ["buyer@example.com"]
     assert letter.subject == "FabricScout: 4 changes"
-    assert letter.body.count(A) == 4
+    assert letter.body.count("Acme h100x8, on demand") == 4
+    assert f"/comparisons/{other.pk}/" in letter.body
+    assert A not in letter.body, "a key is for machines"
     for words in ("Two clusters", "Another", "$2.00 → $3.00 (+50.0 %)", "/account/watches/"):
         assert words in letter.body
     assert letter.content_subtype == "plain"
@@ -139,3 +141,28 @@ def test_a_test_mail_goes_out_now(comparison: Comparison) -> None:
     assert outbox.deliver_next()
     assert "test" in sent.outbox[0].subject
     assert Watch.objects.get().last_number == 1
+
+
+def test_a_mail_waits_for_an_older_one_that_is_tried_again(comparison: Comparison) -> None:
+    watch_of(comparison, channel="mail", pace="at_once")
+    change(comparison, "2", "3", "4")
+    first = Delivery.objects.order_by("event__number")[0]
+    later = Now() + timedelta(minutes=5)
+    Delivery.objects.filter(pk=first.pk).update(next_attempt_at=later)
+    assert not outbox.deliver_next()
+    second = Delivery.objects.with_turn().select_related("event").exclude(pk=first.pk).get()
+    first.refresh_from_db()
+    assert second.next_try_at == first.next_attempt_at
+    it_is_morning()
+    assert outbox.deliver_next()
+    assert len(sent.outbox) == 1
+
+
+def test_what_is_past_is_let_go_and_the_numbers_stay_whole(comparison: Comparison) -> None:
+    watch_of(comparison, channel="mail", pace="at_once")
+    change(comparison, "2", "3", "4")
+    outbox.deliver_next()
+    assert outbox.forget() == 0
+    Event.objects.filter(number=1).update(created_at=Now() - timedelta(days=91))
+    assert outbox.forget() == 1
+    assert [event.number for event in Event.objects.all()] == [2]

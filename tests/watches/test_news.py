@@ -186,3 +186,33 @@ def test_a_paused_watch_is_told_the_difference_when_it_goes_on(comparison: Compa
     outbox.resume(watch)
     run(comparison, [offer(A, "4")])
     assert told() == [[(A, "2", "4")]]
+
+
+def test_a_fact_that_an_older_version_did_not_keep_is_no_news(comparison: Comparison) -> None:
+    watch_of(comparison, what="spec", threshold=None)
+    run(comparison, [offer(A, "2")])
+    run(comparison, [offer(A, "2", fabric_gbits_per_s=3200) | {"not_kept": []}])
+    assert told() == []
+
+
+def test_a_price_is_held_against_the_providers_own_amount(comparison: Comparison) -> None:
+    """+10 % while the rate falls by 8 % is told as +10 %; a move of the rate is no price."""
+    watch_of(comparison, threshold=5)
+    run(comparison, [offer(A, "2.200", native_amount="16", native_currency="EUR")])
+    run(comparison, [offer(A, "2.530", native_amount="16.0016", native_currency="EUR")])
+    assert told() == []
+    run(comparison, [offer(A, "2.2264", native_amount="17.6", native_currency="EUR")])
+    [change] = Event.objects.get().payload["changes"]
+    assert change["delta_percent"] == pytest.approx(10)
+    assert change["rate_percent"] == pytest.approx(-8)
+
+
+def test_another_cost_model_is_told_as_that(comparison: Comparison) -> None:
+    offers = [offer(A, "2"), offer(B, "2")]
+    watch_of(comparison, what="rank", threshold=1)
+    run(comparison, offers, **ranked(A, B))
+    run(comparison, offers, **ranked(B, A), model_version="2")
+    [change] = Event.objects.get().payload["changes"]
+    assert (change["kind"], change["effect"]) == ("model", "2 ranks")
+    run(comparison, offers, **ranked(B, A), model_version="2")
+    assert Event.objects.count() == 1

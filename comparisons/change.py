@@ -1,0 +1,274 @@
+"""One change between two answers, and its words: what it is of, what it was and is, what it did.
+
+The change of a price is that of the amount which its provider asks, in the provider's own money: no
+rate of exchange is in it. Both amounts are shown in the comparison's currency, each as its own run
+showed it. What lies between the two percentages is the rate's move, which is told apart
+(`Change.rate_percent`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+from django.utils.translation import gettext, ngettext, pgettext
+
+from catalog import wording
+from catalog.currency import DOLLAR
+from catalog.evidence import value_text
+from catalog.facts import ATTRIBUTES
+from catalog.templatetags.quantities import number
+
+Row = Mapping[str, Any]
+SAME = 0.005  # of a value: less is not told
+SAME_RATE = 0.05  # [%] of a rate of exchange
+NOT_ASKED = "not_asked"  # the question did not name it, besides the states of `snapshot`
+PASSED_OVER = "passed_over"  # another filter: it was not asked about, or not offered
+
+
+class Kind(StrEnum):
+    """What sort of change it is."""
+
+    PRICE = "price"
+    PUBLISHED = "published"  # a price where there was none
+    UNPUBLISHED = "unpublished"
+    STOCK = "stock"  # to be had now, or sold out, where its provider says so
+    FACT = "fact"
+    NEW = "new"
+    GONE = "gone"
+    INCOMPARABLE = "incomparable"  # of one side nobody knows, or it was not asked about
+    RANK = "rank"
+    MODEL = "model"  # another version of the cost model
+    QUESTION = "question"  # the comparison itself was edited in between
+
+
+PRICES = {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED}
+PRICED = PRICES | {Kind.NEW, Kind.GONE, Kind.INCOMPARABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What became of one offer for one workload. Ranks from 1; USD per million tokens, or step."""
+
+    key: str
+    workload: str
+    rank_was: int | None
+    rank_now: int | None
+    usd_was: float | None
+    usd_now: float | None
+    cost_percent: float | None  # in the comparison's currency
+    spread_was: float | None  # half the interval over the expected
+    spread_now: float | None
+
+    @property
+    def usd_percent(self) -> float | None:
+        """By how much the cost of work changed; None where there is none to hold it against."""
+        return percent(self.usd_was, self.usd_now)
+
+    @property
+    def moved(self) -> bool:
+        """Whether it ranks elsewhere."""
+        return self.rank_was != self.rank_now
+
+    def words(self) -> Iterator[str]:
+        """Rank, cost of work, width of the range: only what changed."""
+        if self.moved:
+            ranks = {"was": self.rank_was or "–", "now": self.rank_now or "–"}
+            yield gettext("rank %(was)s → %(now)s") % ranks
+        if self.cost_percent is not None and abs(self.cost_percent) >= 100 * SAME:
+            yield gettext("cost of work %(delta)s %%") % {"delta": signed(self.cost_percent)}
+        if self.spread_was and self.spread_now and abs(self.spread_was - self.spread_now) > SAME:
+            wide = {"was": f"{100 * self.spread_was:.0f}", "now": f"{100 * self.spread_now:.0f}"}
+            if self.spread_now < self.spread_was:
+                yield gettext("range narrowed from ±%(was)s %% to ±%(now)s %%") % wide
+            else:
+                yield gettext("range widened from ±%(was)s %% to ±%(now)s %%") % wide
+
+    def as_json(self) -> dict[str, Any]:
+        """Its numbers."""
+        names = ("key", "workload", "rank_was", "rank_now", "usd_was", "usd_now", "usd_percent")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. `was` and `now` are values: None is unknown, not published or not offered.
+
+    Of a price they are in `currency`, per GPU and hour.
+    """
+
+    kind: Kind
+    key: str = ""
+    offer: Row = field(default_factory=dict)
+    attribute: str = ""
+    was: Any = None
+    now: Any = None
+    was_said: Row = field(default_factory=dict)  # source, basis, checked
+    now_said: Row = field(default_factory=dict)
+    was_status: str = ""  # of a side without an offer: why (`snapshot.NOT_OFFERED`, ...)
+    now_status: str = ""
+    currency: str = DOLLAR
+    native_percent: float | None = None  # of what the provider asks in its own money
+    workload: str = ""  # of a rank, where there are several
+    seen: date | None = None
+    effects: tuple[Effect, ...] = ()
+
+    @property
+    def delta_percent(self) -> float | None:
+        """Of a price or a number; None where either side is unknown or not offered."""
+        if self.kind is Kind.PRICE:
+            shown = percent(self.was, self.now)
+            return shown if self.native_percent is None else self.native_percent
+        if self.kind is not Kind.FACT or self.was_said.get("claims") or self.now_said.get("claims"):
+            return None
+        return percent(self.was, self.now)
+
+    @property
+    def rate_percent(self) -> float | None:
+        """What a move of the exchange rate adds to `delta_percent`; None where it adds nothing."""
+        shown = percent(self.was, self.now) if self.kind is Kind.PRICE else None
+        if shown is None or self.native_percent is None or self.native_percent <= -100:
+            return None
+        found = 100 * ((100 + shown) / (100 + self.native_percent) - 1)
+        return found if abs(found) >= SAME_RATE else None
+
+    @property
+    def what(self) -> str:
+        """What it is a change of, in words."""
+        if self.kind in PRICES:
+            money = "$" if self.currency == DOLLAR else self.currency
+            return gettext("Price, %(money)s per GPU-hour") % {"money": money}
+        if self.kind is Kind.FACT:
+            return wording.title(self.attribute)
+        if self.kind is Kind.STOCK:
+            return wording.filter_title("available")
+        if self.kind is Kind.RANK:
+            return f"{gettext('Rank')}, {self.workload}" if self.workload else gettext("Rank")
+        if self.kind in PRICED:
+            return gettext("Offer")
+        return gettext("Cost model") if self.kind is Kind.MODEL else gettext("The question")
+
+    @property
+    def was_text(self) -> str:
+        """What it was, in words."""
+        return self._text(self.was, self.was_said, self.was_status)
+
+    @property
+    def now_text(self) -> str:
+        """What it is, in words."""
+        return self._text(self.now, self.now_said, self.now_status)
+
+    def _text(self, value: Any, said: Row, status: str) -> str:
+        if status:
+            return gone(status)
+        if self.kind is Kind.FACT:
+            return fact_text(self.attribute, value, said)
+        if self.kind is Kind.STOCK:
+            return wording.word("available", "yes" if value else "no")
+        if self.kind in PRICED:
+            return gettext("not published") if value is None else money_text(value, self.currency)
+        return "–" if value is None else str(value)
+
+    @property
+    def effect(self) -> str:
+        """What it did to the comparison, in words; a dash where nobody can say."""
+        found = []
+        if self.rate_percent is not None:
+            found.append(rate_text(self.rate_percent))
+        if self.kind is Kind.MODEL:
+            n = len(self.effects)
+            found += [ngettext("%(n)s rank", "%(n)s ranks", n) % {"n": number(n)}] if n else []
+        else:
+            for each in self.effects:
+                if words := ", ".join(each.words()):
+                    found.append(f"{each.workload}: {words}" if len(self.effects) > 1 else words)
+        return "; ".join(found) or (pgettext("effect", "none") if self.effects else "–")
+
+    def as_json(self) -> dict[str, Any]:
+        """For the API and for watches: values, words, sources."""
+        return {
+            "kind": str(self.kind),
+            "key": self.key or None,
+            "offer": self.offer or None,
+            "attribute": self.attribute or None,
+            "unit": ATTRIBUTES[self.attribute].unit if self.attribute else None,
+            "currency": self.currency if self.kind in PRICED else None,
+            "workload": self.workload or None,
+            "what": self.what,
+            "was": self.was,
+            "now": self.now,
+            "delta_percent": self.delta_percent,
+            "rate_percent": self.rate_percent,
+            "was_text": self.was_text,
+            "now_text": self.now_text,
+            "was_source": _source(self.was_said),
+            "now_source": _source(self.now_said),
+            "status": self.was_status or self.now_status or None,
+            "seen": self.seen,
+            "effect": self.effect,
+            "effects": [each.as_json() for each in self.effects],
+        }
+
+
+def _source(said: Row) -> dict[str, Any] | None:
+    return {name: said.get(name) for name in ("source", "basis", "checked")} if said else None
+
+
+# --- In words ---------------------------------------------------------------------------------
+
+
+def percent(was: Any, now: Any) -> float | None:
+    """From one number to another, in hundredths of the first; None where either is not known."""
+    try:
+        before, after = float(was), float(now)
+    except (TypeError, ValueError):
+        return None
+    return 100 * (after / before - 1) if before else None
+
+
+def signed(value: float) -> str:
+    """−4.2, +43: with a true minus."""
+    return (
+        f"{value:+.1f}".replace("-", "−") if abs(value) < 10 else f"{value:+.0f}".replace("-", "−")
+    )
+
+
+def rate_text(value: float) -> str:
+    """A move of the exchange rate, in words. [%]"""
+    return gettext("exchange rate %(delta)s %%") % {"delta": signed(value)}
+
+
+def money_text(value: Any, currency: str) -> str:
+    """An amount to four decimals, two at least: prices that differ must not look alike."""
+    whole, _, decimals = f"{float(value):,.4f}".partition(".")
+    text = f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
+    return f"${text}" if currency == DOLLAR else f"{text} {currency}"
+
+
+def gone(status: str) -> str:
+    """Why there is no offer, in words; a price it never is."""
+    return {
+        "not_offered": gettext("not offered"),
+        "gone": gettext("no longer listed"),
+        "unrecorded": gettext("no price of then is known"),
+        "unheard_of": gettext("not in the catalog"),
+        NOT_ASKED: gettext("was not asked about"),
+        PASSED_OVER: gettext("was not asked about, or not offered"),
+    }.get(status, gettext("not offered, or the filter keeps it out"))
+
+
+def claimed(said: Row) -> list[str]:
+    """The values of a dispute, in one order."""
+    peers = (c for c in said.get("claims") or () if c["basis"] == said["basis"] and not c["scope"])
+    return sorted({str(c["value"]) for c in peers})
+
+
+def fact_text(attribute: str, value: Any, said: Row) -> str:
+    """A fact with its unit; both values of a dispute; unknown where nobody says."""
+    if value is None:
+        return gettext("unknown")
+    unit = ATTRIBUTES[attribute].unit
+    if said.get("disputed") and len(values := claimed(said)) > 1:
+        return " ≠ ".join(value_text(attribute, each, unit) for each in values)
+    return value_text(attribute, value, unit)
