@@ -36,7 +36,8 @@ from comparisons.change import (
     signed,
 )
 from comparisons.columns import Money
-from comparisons.snapshot import FACTS, OFFERED, UNRECORDED, Snapshot
+from comparisons.form import FACTS, Snapshot
+from comparisons.snapshot import OFFERED, UNRECORDED
 
 __all__ = [
     "SAME", "Change", "Effect", "Kind", "asks_alike", "changes", "claimed", "fact_text", "gone",

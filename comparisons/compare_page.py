@@ -16,7 +16,8 @@ from comparisons.address import Address, said
 from comparisons.asked import question
 from comparisons.columns import Column, Money
 from comparisons.finding import finding
-from comparisons.snapshot import UNHEARD_OF, Snapshot
+from comparisons.form import Snapshot
+from comparisons.snapshot import UNHEARD_OF
 from comparisons.table import table
 
 PATH, NEW, OFFERS = "/compare/", "/comparisons/new/", "/"

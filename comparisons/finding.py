@@ -11,7 +11,7 @@ from catalog.evidence import unknowns
 from catalog.templatetags.quantities import number
 from comparisons.changes import SAME, percent
 from comparisons.columns import Column
-from comparisons.snapshot import Snapshot
+from comparisons.form import Snapshot
 
 Row = Mapping[str, Any]
 

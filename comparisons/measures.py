@@ -34,6 +34,7 @@ from catalog.templatetags.quantities import (
     price,
     since,
     source_link,
+    unknown,
     whole,
 )
 from comparisons.changes import gone
@@ -95,6 +96,13 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
     def shown(write: Callable[[Column, Row], str]) -> Callable[[Column], str]:
         return lambda c: write(c, c.results[place]) if place in c.results else NOT_APPLICABLE
 
+    def estimated(name: str, write: Callable[[Any], str]) -> Callable[[Column], str]:
+        def known(_column: Column, row: Row) -> str:
+            value = row["estimate"][name]
+            return unknown() if value is None else write(value)
+
+        return shown(known)
+
     def cost(column: Column) -> str:
         row = column.results.get(place)
         if row is None:
@@ -118,11 +126,9 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
     if has_tokens:
         yield Measure(_("Speed"), _("tokens/s per GPU"),
                       of(lambda r: r["estimate"]["tokens_per_s_per_gpu"]),
-                      shown(lambda _c, r: whole(r["estimate"]["tokens_per_s_per_gpu"])),
-                      "high")  # fmt: skip
+                      estimated("tokens_per_s_per_gpu", whole), "high")  # fmt: skip
     yield Measure(_("Scaling"), "%", of(lambda r: _hundredths(r["estimate"]["scaling_efficiency"])),
-                  shown(lambda _c, r: percent(r["estimate"]["scaling_efficiency"])),
-                  "", "points")  # fmt: skip
+                  estimated("scaling_efficiency", percent), "", "points")  # fmt: skip
     yield Measure(_("Step time"), _("where it goes"), of(lambda r: r["estimate"]["step_time_s"]),
                   shown(lambda _c, r: duration(r["estimate"]["step_time_s"])
                         + f"<br>{r['shares']}"), "low")  # fmt: skip
@@ -133,8 +139,7 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
                   shown(lambda c, r: _not_published() if r["lost"] is None
                         else whole(money.amount(r["lost"], c.offer))), "low")  # fmt: skip
     yield Measure(_("Limited by"), "", of(lambda r: r["estimate"]["limited_by"]),
-                  shown(lambda _c, r: escape(phrases.said(r["estimate"]["limited_by"]))),
-                  )  # fmt: skip
+                  estimated("limited_by", lambda word: escape(phrases.said(word))))  # fmt: skip
     yield Measure(_("Cluster"), _("instances × GPUs"),
                   of(lambda r: (r["nodes"], r["offer"]["gpu_count"])),
                   shown(lambda _c, r: f"{number(r['nodes'])} × {number(r['offer']['gpu_count'])}"

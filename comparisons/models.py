@@ -13,6 +13,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from comparisons.form import AnswerField
+
 TOKEN_BYTES = 24  # 192 random bits
 Json = models.JSONField
 
@@ -66,7 +68,7 @@ class Run(models.Model):
     catalog_changed_at = models.DateTimeField(null=True)
     model_version = models.CharField(max_length=64)
     by_itself = models.BooleanField(default=False)  # as the market moved; else somebody asked
-    results = Json()  # `comparisons.snapshot` has its form
+    results = AnswerField()  # `comparisons.snapshot` has its form
 
     class Meta:
         ordering = ["-made_at", "-id"]

@@ -17,7 +17,7 @@ from catalog.instances import CHECKLIST
 from catalog.templatetags.quantities import day_of, number
 from comparisons.changes import claimed, fact_text
 from comparisons.columns import Column
-from comparisons.snapshot import Snapshot
+from comparisons.form import Snapshot
 from comparisons.table import chosen
 
 Row = Mapping[str, Any]
@@ -65,7 +65,7 @@ def _about(snapshot: Snapshot, name: str) -> str:
 def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
     offer = column.offer
     several = not snapshot["workloads"] or any(
-        column.results[place]["nodes"] > 1 if place in column.results else True
+        place not in column.results or column.results[place]["nodes"] != 1
         for place in range(len(snapshot["workloads"]))
     )
     if offer["gpu"] is None:

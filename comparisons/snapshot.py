@@ -1,5 +1,6 @@
 """An answer, whole: every offer that was compared with its price, its facts and their evidence, and
-what the cost model said of each. Plain JSON, so that it can be kept, shown, diffed and printed.
+what the cost model said of each. Plain JSON, so that it can be kept, shown, diffed and printed;
+`comparisons.form` reads what was kept.
 
     {"asked", "as_of", "currency", "catalog_version", "catalog_changed_at", "model_version",
      "offers": [{"key", "status", "offer"}],
@@ -22,16 +23,14 @@ import orjson
 
 from catalog import estimates, offers
 from catalog.currency import Currency
-from catalog.facts import ATTRIBUTES
 from catalog.filters import OfferQuery, Rows
 from catalog.ledger import plain
 from catalog.models import CatalogVersion, InstanceType, Price
-from catalog.offers import HELPERS
 from catalog.records import OFFER_KEYS, PriceModel
 from comparisons.asked import Question
+from comparisons.form import COLUMNS, ESTIMATE, FACTS, SAID, Snapshot
 from comparisons.picks import Pick, key
 
-Snapshot = dict[str, Any]
 Row = Mapping[str, Any]
 
 OFFERED = "offered"
@@ -39,15 +38,6 @@ NOT_OFFERED = "not_offered"  # the type is listed, but not there, or not sold so
 GONE = "gone"  # nobody lists the type any more
 UNRECORDED = "unrecorded"  # of the time asked for, no price of the type is kept: nobody knows
 UNHEARD_OF = "unheard_of"  # the catalog has never had such a type
-FACTS = tuple(name for name, attribute in ATTRIBUTES.items() if attribute.column)
-SAID = ("value", "basis", "source", "checked", "disputed", "provisional", "note")
-COLUMNS = tuple(dict.fromkeys((*OFFER_KEYS, *HELPERS, "regions", *FACTS)))
-# Of an estimate, what a table, a diff or a print tells; its single collectives stay behind.
-ESTIMATE = (
-    "gpus", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "mfu",
-    "memory_gb_per_gpu", "layout", "time", "exposed_share", "scaling_efficiency",
-    "fabric_efficiency", "limited_by", "interval", "assumptions", "warnings",
-)  # fmt: skip
 ELSEWHERE = {"offer", "advice", "nccl_tests"}  # of a result: its offer is named by its key
 TRIES = 3  # until the catalog stands still while it is read
 

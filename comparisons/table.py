@@ -17,8 +17,9 @@ from catalog.templatetags.quantities import day_of, number, safe
 from comparisons.asked import SHOWN
 from comparisons.changes import SAME, percent, signed
 from comparisons.columns import ABSENT, Column, result_of
+from comparisons.form import Snapshot
 from comparisons.measures import FACTS, Measure, groups
-from comparisons.snapshot import OFFERED, Snapshot
+from comparisons.snapshot import OFFERED
 
 Row = Mapping[str, Any]
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from catalog.models import CatalogVersion
+from comparisons.form import AnswerField
 from comparisons.models import Comparison, Run
 from watches import signing
 
@@ -110,7 +111,7 @@ class Watch(models.Model):
     seed = models.CharField(max_length=32, default=signing.new_seed)
     old_seed = models.CharField(max_length=32, blank=True, default="")
     rotated_at = models.DateTimeField(null=True)
-    known = models.JSONField(null=True)  # what the owner was told last: `watches.news`
+    known = AnswerField(null=True)  # what the owner was told last: `watches.news`
     seen_version = models.BigIntegerField(null=True)  # of the catalog that was looked at last
     looked_at = models.DateTimeField(null=True)  # when someone began to look
     trouble = models.CharField(

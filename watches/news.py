@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any
 
 from comparisons.changes import Change, Kind, asks_alike, changes, titles
-from comparisons.snapshot import Snapshot
+from comparisons.form import Snapshot
 from watches.models import Watch, What
 
 OF = {

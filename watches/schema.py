@@ -87,12 +87,12 @@ NEW: Json = {
         "url": {"type": "string", "maxLength": 1000, "description": "https, of a webhook"},
         "pace": _one_of(Pace.values),
     },
-}
-CHANGES: Json = {
     "oneOf": [
         {"properties": {"channel": {"const": Channel.WEBHOOK.value}}, "required": ["url"]},
         {"properties": {"channel": {"const": Channel.MAIL.value}, "url": {"maxLength": 0}}},
     ],
+}
+CHANGES: Json = {
     "type": "object",
     "additionalProperties": False,
     "properties": {

@@ -263,7 +263,7 @@ def test_its_page_tells_what_changed_since(mine, market, as_ada):
     text = words(html)
     assert "What changed since" in text
     assert "was $1.00" in text
-    assert "$1.88" in text
+    assert "$1.875" in text
     assert "no longer listed" in text
     assert "for January" in text
     assert "$0" not in text
