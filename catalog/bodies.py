@@ -91,7 +91,7 @@ class AsNamed(DefaultContentNegotiation):
     def select_renderer(
         self,
         request: Request,
-        renderers: list[BaseRenderer],
+        renderers: Iterable[BaseRenderer],
         format_suffix: str | None = None,  # noqa: ARG002 -- what DRF passes
     ) -> tuple[BaseRenderer, str]:
         """The first renderer: doors that write for themselves never ask it.
@@ -102,9 +102,10 @@ class AsNamed(DefaultContentNegotiation):
             A 406.
         """
         view = (request.parser_context or {}).get("view")
-        first = renderers[0]
+        first = next(iter(renderers))
         named = FORMS.get(request.query_params.get("format", ""))
-        forms = {first.media_type, getattr(view, "answers", None), named} - {None}
+        own = getattr(view, "answers", None)
+        forms = {form for form in (first.media_type, own, named) if form}
         accepted = self.get_accept_list(request)
         if any(media_type_matches(each, form) for each in accepted for form in forms):
             return first, first.media_type

@@ -47,7 +47,7 @@ BODY: Json = {
             "type": "string",
             "minLength": 1,
             "maxLength": LONGEST_NAME,
-            "pattern": r"^[!-~\u00a1-\u00ac\u00ae-\u0377]",
+            "pattern": r"\S",  # a blank name is none
             "description": "Printable, and not of spaces alone",
         },
         "notes": {"type": "string", "maxLength": LONGEST_NOTES},
