@@ -105,7 +105,7 @@ class AsNamed(DefaultContentNegotiation):
         first = next(iter(renderers))
         named = FORMS.get(request.query_params.get("format", ""))
         own = getattr(view, "answers", None)
-        forms = {form for form in (first.media_type, own, named) if form}
+        forms = {form for form in ("application/json", first.media_type, own, named) if form}
         accepted = self.get_accept_list(request)
         if any(media_type_matches(each, form) for each in accepted for form in forms):
             return first, first.media_type

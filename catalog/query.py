@@ -99,8 +99,9 @@ def gpu(text: str) -> str:
     """The slug of a GPU SKU of the catalog."""
     if text not in gpus():
         near = difflib.get_close_matches(text, gpus(), n=3, cutoff=0.4)
-        said = f"; near it are {', '.join(near)}" if near else ", nor is any near it"
-        raise ValueError(f"{text[:80]!r} is not a GPU{said}.")
+        if not near:
+            raise ValueError(f"{text[:80]!r} is not a GPU, nor is any near it.")
+        raise ValueError(f"{text[:80]!r} is not a GPU; near it are {', '.join(near)}.")
     return text
 
 

@@ -267,6 +267,8 @@ class Watch(TypedDict):
     language: str
     active: bool
     stopped: str | None
+    trouble: str | None
+    warnings: list[str]
     created_at: str
     secret_changed_at: str | None
     last_delivery: dict[str, Any] | None

@@ -1,7 +1,8 @@
 """One connection to a service: waits as it is told to, asks by ETag, raises what is wrong.
 
 A GET that was answered before is asked again with its ETag, so a poll of what has not changed
-costs a 304. A POST carries an Idempotency-Key, the same on each try: it is never done twice.
+costs a 304. A POST carries an Idempotency-Key, the same on each try: it is never done twice. Only
+what answers a secret takes none, for the service keeps no such answer.
 """
 
 import json
@@ -79,9 +80,10 @@ class Connection:
                 self._known.popitem(last=False)
         return read
 
-    def send(self, method: str, path: str, body: object = None) -> Any:
+    def send(self, method: str, path: str, body: object = None, *, secret: bool = False) -> Any:
         """What a door answers to a body; None where it answers nothing. Raises as `get` does."""
-        headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}
+        keyed = method == "POST" and not secret
+        headers = {"Idempotency-Key": str(uuid.uuid4())} if keyed else {}
         return self._read(self._sent(self._request(method, path, json=body, headers=headers)))
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Request:

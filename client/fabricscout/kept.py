@@ -111,7 +111,9 @@ class Watches:
         asked = {"what": what, "threshold": threshold, "pace": pace, **channel}
         body = {key: value for key, value in asked.items() if value is not None}
         with asked_as(url="webhook"):
-            watch: Watch = self._connection.send("POST", f"comparisons/{comparison}/watches/", body)
+            watch: Watch = self._connection.send(
+                "POST", f"comparisons/{comparison}/watches/", body, secret=True
+            )
         return watch
 
     def test(self, watch: str) -> dict[str, Any]:

@@ -316,13 +316,13 @@ def _linked_or_not():
 @pytest.mark.parametrize(
     ("asked", "matching", "unknown"),
     [
-        ("scale_up_gbytes_per_s_min=100", {"fast"}, {"dark", "red"}),
-        ("nvlink_generation_min=4", {"fast"}, {"dark"}),  # no NVLink is of a generation
+        ("scale_up_gbytes_per_s_min=100", {"fast", "dark", "red"}, set()),  # by their GPU
+        ("nvlink_generation_min=4", {"fast", "dark"}, set()),  # no NVLink is of a generation
         ("fabric_gbits_per_s_min=100", {"fast"}, {"dark", "red"}),
         ("fabric_gbits_per_s_per_gpu_min=100", {"fast"}, {"dark", "red"}),
         ("gpudirect_rdma=yes", {"fast"}, {"dark", "red"}),
         ("gpudirect_rdma=no", {"cards", "alone"}, {"dark", "red"}),  # what is said, counts
-        ("gpudirect=conditional", set(), {"fast", "dark", "red"}),
+        ("gpudirect=conditional", set(), {"dark", "red"}),
         ("multi_node=reservation,self_serve", set(), {"fast", "dark", "red"}),
         ("max_gpus_on_one_fabric_min=64", set(), {"fast", "dark", "red"}),
     ],
@@ -343,7 +343,7 @@ def test_a_facet_counts_as_unknown_what_could_be_known(ask):
     names = ("gpudirect", "fabric_gbits_per_s_per_gpu_min", "multi_node")
     facets = ask(f"provider=linked&facets={','.join(names)}")["facets"]
     unknown = {name: {f["value"]: f["count"] for f in facets[name]}[None] for name in names}
-    assert unknown == {"gpudirect": 3, "fabric_gbits_per_s_per_gpu_min": 2, "multi_node": 3}
+    assert unknown == {"gpudirect": 2, "fabric_gbits_per_s_per_gpu_min": 2, "multi_node": 3}
     bridged = ask("provider=linked&fabric=none&facets=fabric_gbits_per_s_per_gpu_min")["facets"]
     assert all(each["count"] == 0 for each in bridged["fabric_gbits_per_s_per_gpu_min"])
 

@@ -104,6 +104,8 @@ def test_rows_on_screen_in_the_file_and_in_json_are_the_same(web: Client, seed: 
         "include_unknown": ["fabric", "continent"],
     }  # fmt: skip
     asked = {name: dice.choice(filters[name]) for name in dice.sample(sorted(filters), 5)}
+    if "efa" in asked.values():
+        asked.pop("infiniband", None)  # a question that contradicts itself is a 400
     columns = dice.sample(sorted(COLUMNS), 5)
     html = page(web, "/?" + urlencode(asked | {"cols": ",".join(columns)}))
     screen = names(html) if "<tbody" in html else []
