@@ -88,7 +88,8 @@ class serving:  # noqa: N801 -- reads as a context
         self.process = subprocess.Popen(
             [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1",
              "--port", str(port), "--blocking-threads", "2", "config.wsgi:application"],
-            cwd=ROOT, env=environment | {"PORT": str(port)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=ROOT, env=environment | {"PORT": str(port)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
     def __enter__(self) -> str:
