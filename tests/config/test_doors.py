@@ -203,9 +203,9 @@ def test_a_frozen_redis_costs_a_quarter_of_a_second_once(tmp_path, monkeypatch):
 
 
 def test_a_window_ends_and_begins_anew(monkeypatch):
-    here, clock = limits._Here(), time.monotonic()
+    here, clock = limits._Here(), 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: clock)
-    assert [here.take("me", 1, 60) for _ in range(3)][-1] == (3, pytest.approx(60))
+    assert [here.take("me", 1, 60) for _ in range(3)][-1] == (3, 60)
     clock += 59
     assert here.take("me", 1, 60) == (4, 1)
     clock += 1
