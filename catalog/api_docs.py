@@ -1,4 +1,4 @@
-"""`GET /api/v1/docs/`: the OpenAPI schema as a page, drawn here, under the strict policy."""
+"""The OpenAPI schema as a page, `docs/`, drawn here under the strict policy; its doors, `/api/v1/`."""
 
 import json
 from collections.abc import Iterable
@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
@@ -52,6 +53,21 @@ def docs(request: HttpRequest) -> HttpResponse:
     """Every door with its parameters, an example that runs, and what it answers."""
     root = request.build_absolute_uri("/").rstrip("/")
     return render(request, "catalog/api_docs.html", {"room": "api", "doors": doors(), "root": root})
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """`GET /api/v1/`: where the schema and its page are, and each door with what it does."""
+    return JsonResponse(
+        {
+            "schema": reverse("api:schema"),
+            "docs": reverse("api:docs"),
+            "doors": [
+                {"method": each.method, "path": each.path, "summary": each.summary}
+                for each in doors()
+            ],
+        }
+    )
 
 
 @lru_cache(maxsize=1)

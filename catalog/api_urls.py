@@ -7,6 +7,7 @@ from catalog import api, api_docs, network_page, replies, small_lists
 
 app_name = "api"
 urlpatterns = [
+    path("", api_docs.index, name="index"),
     path("offers/", api.Offers.as_view(), name="offers"),
     path("instance-types/", small_lists.InstanceTypes.as_view(), name="instance-types"),
     path(

@@ -268,6 +268,14 @@ def test_every_example_of_the_docs_runs(client, get, post):
     assert post(next(door.body for door in doors() if door.path.endswith("/estimates/")))["results"]
 
 
+def test_the_root_names_every_door_and_leads_to_the_schema(get):
+    said = get("")
+    assert {each["path"] for each in said["doors"]} == {door.path for door in doors()}
+    assert all(each["summary"] for each in said["doors"])
+    assert said["schema"] == "/api/v1/schema/"
+    assert said["docs"] == "/api/v1/docs/"
+
+
 def test_at_least_fifteen_workloads_over_all_kinds_each_with_its_source(get):
     workloads = get("workloads/")["results"]
     assert len(workloads) >= 15
