@@ -1,4 +1,4 @@
-"""The OpenAPI schema as a page, `docs/`, drawn here under the strict policy; its doors, `/api/v1/`."""
+"""The OpenAPI schema as a page, `docs/`, drawn under the strict policy; its doors at `/api/v1/`."""
 
 import json
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def index(request: HttpRequest) -> HttpResponse:
+def index(_request: HttpRequest) -> HttpResponse:
     """`GET /api/v1/`: where the schema and its page are, and each door with what it does."""
     return JsonResponse(
         {
