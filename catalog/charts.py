@@ -5,15 +5,47 @@ attributes and colours are classes, since the page's policy allows no style in a
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from statistics import median_low
+from unicodedata import category, east_asian_width
 
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
 WIDTH = 360
+TEXT = 11  # [units] height of a sign, as the style sheet sets it
+# Widths of signs over their height, in the widest of the sans fonts that readers have.
+SIGNS = {"Lu": 0.72, "Ll": 0.62, "Nd": 0.64}
+OTHER, SYMBOL, SQUARE, BOLD = 0.42, 0.84, 1.0, 1.12
+
+
+def text_width(said: str, *, bold: bool = False) -> float:
+    """About how wide text is in a drawing [units]: rather too much than too little."""
+    return TEXT * sum(map(_sign_width, said)) * (BOLD if bold else 1)
+
+
+def _sign_width(sign: str) -> float:
+    if (wide := east_asian_width(sign)) in "WF":
+        return SQUARE
+    if sign in "mwMW%":
+        return 1.0
+    return SYMBOL if wide == "A" else SIGNS.get(category(sign), OTHER)
+
+
+def kept_in(middle: float, half: float, width: float) -> float:
+    """The middle of a text of that half width, moved until all of it is on the paper."""
+    return min(max(middle, half + 1), width - half - 1)
+
+
+def fitted(said: str, width: float, *, bold: bool = False) -> str:
+    """Text, cut where it would be wider than that many units."""
+    if text_width(said, bold=bold) <= width:
+        return said
+    ends = range(len(said), 0, -1)
+    return next((f"{cut}…" for end in ends if text_width(f"{(cut := said[:end].rstrip())}…",
+                 bold=bold) <= width), "…")  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -50,82 +82,155 @@ class Drawing:
 
 # --- Where a value stands among all -----------------------------------------------------------
 
+STRIP = 330
+STRIP_TOP, STRIP_AXIS = 20, 108  # dots stand between; above them is the name of this one
+DOT = 4  # from dot to dot of one pile, where it is not too high for that
+BIN = 5
+GAP = 6  # at least, between two labels
 
-def cliff_strip(all_of: Iterable[float], this: float | None) -> SafeString:
+
+def cliff_strip(all_of: Iterable[float], this: float | None, finding: str) -> SafeString:
     """Every type's cliff as a dot on a log axis; this one marked."""
     values = sorted(value for value in all_of if value > 0)
     low, high = min(values, default=1), max(values, default=1000)
     start, end = math.log10(low) - 0.05, math.log10(max(high, low * 10)) + 0.05
 
     def at(value: float) -> float:
-        return 8 + 305 * (math.log10(value) - start) / (end - start)
+        return 8 + (STRIP - 16) * (math.log10(value) - start) / (end - start)
 
-    drawing, stacked = Drawing(), dict[int, int]()
-    for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000):
-        if low <= tick <= high:
-            drawing.line(f"M{at(tick):.1f} 8V100", "sl")
-            if str(tick)[0] in "15":
-                drawing.text(round(at(tick), 1), 114, f"{tick}×", "q mid")
+    def bin_of(value: float) -> int:
+        return round(at(value) / BIN) * BIN
+
+    drawing, piles = Drawing(), dict[int, int]()
+    ticks = log_ticks(10**start, 10**end)
+    for tick in ticks:
+        drawing.line(f"M{at(tick):.1f} {STRIP_TOP}V{STRIP_AXIS}", "sl")
+    for tick in labelled(ticks, at):
+        drawing.text(round(at(tick), 1), STRIP_AXIS + 14, tick_text(tick), "q mid")
     for value in values:
-        place = round(at(value) / 5) * 5
-        stacked[place] = height = stacked.get(place, 0) + 1
-        if height <= 22:
-            drawing.dot(place, 100 - 4 * height, 1.8, "fw")
-    title = gettext("Cliff of %(n)d instance types") % {"n": len(values)}
+        piles[bin_of(value)] = piles.get(bin_of(value), 0) + 1
+    step = min(DOT, (STRIP_AXIS - STRIP_TOP - 4) / max(piles.values(), default=1))
+    for place, height in piles.items():
+        for n in range(height):
+            drawing.dot(place, round(STRIP_AXIS - 4 - step * n, 2), 1.8, "fw")
     if this:
-        x = round(at(min(max(this, low), high)) / 5) * 5
-        drawing.line(f"M{x} 100V8", "so", 1.5)
-        drawing.dot(x, 96, 4, "fo")
-        side = ("e", x - 6) if x > 230 else ("", x + 6)
-        drawing.text(
-            side[1], 14, gettext("this one %(n)s×") % {"n": round(this)}, f"tout b {side[0]}"
+        x, said = bin_of(min(max(this, low), high)), cliff_name(this)
+        half = text_width(said, bold=True) / 2
+        drawing.line(f"M{x} {STRIP_AXIS}V{STRIP_TOP - 4}", "so", 1.5)
+        drawing.dot(x, STRIP_AXIS - 4, 4, "fo")
+        drawing.text(round(kept_in(x, half, STRIP), 1), 12, said, "tout b mid")
+    return drawing.svg(STRIP_AXIS + 20, "strip", finding, STRIP)
+
+
+def cliff_name(this: float) -> str:
+    """What the mark of this type says."""
+    return gettext("this one %(n)s×") % {"n": f"{round(this):,}"}
+
+
+def cliff_said(all_of: Iterable[float], this: float | None) -> str:
+    """What the strip shows, as a sentence or two: its ends, its middle, and where this one is."""
+    values = sorted(value for value in all_of if value > 0)
+    if not values:
+        return ""
+    said = gettext("From %(low)s× to %(high)s×; half of them at most %(middle)s×.") % {
+        "low": f"{round(values[0]):,}", "high": f"{round(values[-1]):,}",
+        "middle": f"{round(median_low(values)):,}",
+    }  # fmt: skip
+    if not this:
+        return said
+    steeper = sum(round(value) > round(this) for value in values)
+    beside = ngettext(
+        "%(n)s is steeper than this one.", "%(n)s are steeper than this one.", steeper
+    ) % {"n": f"{steeper:,}"}
+    return f"{said} {beside}"
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 of each power of ten between."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [m * 10.0**n for n in powers for m in (1, 2, 5) if low <= m * 10.0**n <= high]
+
+
+def labelled(ticks: Sequence[float], at: Callable[[float], float]) -> list[float]:
+    """Those of the ticks that have room for what they say: powers of ten before halves of them."""
+    kept: list[float] = []
+    for tick in sorted(ticks, key=lambda tick: (1, 5, 2).index(round(tick / _power(tick)))):
+        half = text_width(tick_text(tick)) / 2
+        free = all(
+            abs(at(tick) - at(other)) >= half + text_width(tick_text(other)) / 2 + GAP
+            for other in kept
         )
-        title += gettext("; this one is %(n)s to 1") % {"n": round(this)}
-    return drawing.svg(118, "strip", title, 330)
+        if free and kept_in(at(tick), half, STRIP) == at(tick):
+            kept.append(tick)
+    return sorted(kept)
+
+
+def _power(tick: float) -> float:
+    return 10.0 ** math.floor(math.log10(tick) + 1e-9)
+
+
+def tick_text(tick: float) -> str:
+    """1,000×, 0.5×."""
+    return f"{tick:,.12g}×"
+
+
+# --- Prices by region ---------------------------------------------------------------------------
+
+PRICES = 700
+NAMES, CIRCLES = (12, 27), 44  # [units] from the top: two lines of names, then the prices
 
 
 def price_strip(on_demand: Sequence[tuple[str, float]], spot: Sequence[float]) -> SafeString:
     """Prices of a GPU-hour by region: circles on demand, triangles spot; the ends labelled."""
     drawing = Drawing()
     highest = max([price for _, price in on_demand] + list(spot), default=1)
-    step = next(s for s in (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1e9) if highest / s <= 6)
-    end = step * math.ceil(highest / step)
+    steps = (m * 10.0**n for n in range(-6, 9) for m in (1, 2.5, 5))
+    step = next(step for step in steps if highest / step <= 6)
+    end = step * max(math.ceil(highest / step), 1)
 
     def at(price: float) -> float:
-        return 20 + 660 * price / end
+        return 20 + (PRICES - 40) * price / end
 
-    drawing.line("M20 62H680", "sl")
+    drawing.line(f"M20 {CIRCLES + 28}H{PRICES - 20}", "sl")
     for index in range(round(end / step) + 1):
-        drawing.line(f"M{at(index * step):.1f} 20V66", "sl")
-        drawing.text(round(at(index * step), 1), 80, f"${index * step:g}", "q mid")
+        drawing.line(f"M{at(index * step):.1f} {CIRCLES - 12}V{CIRCLES + 32}", "sl")
+        drawing.text(round(at(index * step), 1), CIRCLES + 46, f"${index * step:,.12g}", "q mid")
     for _, price in on_demand:
         drawing.shapes.append(
-            f'<circle cx="{at(price):.1f}" cy="34" r="4" class="fn sk" stroke-width="1.2"/>'
+            f'<circle cx="{at(price):.1f}" cy="{CIRCLES}" r="4" class="fn sk" stroke-width="1.2"/>'
         )
-    drawing.shapes += [f'<path d="M{at(price):.1f} 49l4 7h-8z" class="fw"/>' for price in spot]
+    drawing.shapes += [
+        f'<path d="M{at(price):.1f} {CIRCLES + 15}l4 7h-8z" class="fw"/>' for price in spot
+    ]
     _ends(drawing, on_demand, at)
     signs = [f"○ {gettext('on demand')}", *([f"▲ {gettext('spot')}"] if spot else [])]
-    drawing.text(680, 98, " · ".join(signs), "q e")
-    regions = len(on_demand)
+    drawing.text(PRICES - 20, CIRCLES + 64, " · ".join(signs), "q e")
+    regions = len({name for name, _ in on_demand})
     title = ngettext(
         "Price of a GPU-hour in %(n)d region", "Price of a GPU-hour in %(n)d regions", regions
     ) % {"n": regions}
-    return drawing.svg(102, "wideplot", title, 700)
+    return drawing.svg(CIRCLES + 68, "wideplot", title, PRICES)
 
 
-def _ends(drawing: Drawing, on_demand: Sequence[tuple[str, float]], at: Any) -> None:
+def _ends(
+    drawing: Drawing, on_demand: Sequence[tuple[str, float]], at: Callable[[float], float]
+) -> None:
+    """The lowest and the highest by name, each above its circle; one line for both if they fit."""
     if not on_demand:
         return
-    (low_name, low), (high_name, high) = (
-        min(on_demand, key=lambda pair: pair[1]),
-        max(on_demand, key=lambda pair: pair[1]),
-    )
-    said = gettext("lowest"), gettext("highest")
-    look = "b e" if at(low) > 350 else "b"
-    drawing.text(round(at(low), 1), 16, f"{said[0]}: {low_name} ${low:,.2f}", look)
-    if at(high) > at(low):  # above its circle, or where the other stands there already, beneath
-        y = 16 if at(high) - at(low) > 300 else 52
-        drawing.text(max(round(at(high), 1), 200), y, f"{said[1]}: {high_name} ${high:,.2f}", "b e")
+    by_price = sorted(on_demand, key=lambda pair: pair[1])
+    (low_name, low), (high_name, high) = by_price[0], by_price[-1]
+    names = [f"{gettext('lowest')}: {low_name} ${low:,.2f}"]
+    if high > low:
+        names.append(f"{gettext('highest')}: {high_name} ${high:,.2f}")
+    names = [fitted(name, PRICES / 2 - GAP, bold=True) for name in names]
+    halves = [text_width(name, bold=True) / 2 for name in names]
+    places = [
+        kept_in(at(price), half, PRICES) for price, half in zip((low, high), halves, strict=False)
+    ]
+    apart = len(names) == 1 or places[1] - places[0] >= sum(halves) + GAP
+    for place, name, y in zip(places, names, (NAMES[1],) * 2 if apart else NAMES, strict=False):
+        drawing.text(round(place, 1), y, name, "b mid")
 
 
 # --- Estimates --------------------------------------------------------------------------------

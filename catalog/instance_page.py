@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from catalog import evidence, instances, nccl, phrases, verify, wording
 from catalog.applies import arises
-from catalog.charts import cliff_strip, price_strip
+from catalog.charts import cliff_said, cliff_strip, price_strip
 from catalog.models import InstanceType
 from catalog.plots import price_steps
 from catalog.presets import link, pick_of
@@ -158,7 +158,8 @@ def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
     inside, rates = row["scale_up_gbytes_per_s"], [rate / 8 for rate in fabric_per_gpu(row)]
     scale = max([LINKED_BARS_GBYTES_PER_S, float(inside or 0), *rates])  # one for all types
     cliffs = InstanceType.objects.values_list("cliff", flat=True)
-    everyone = [each for each in cliffs if each is not None]
+    everyone = [float(each) for each in cliffs if each is not None]
+    finding = cliff_said(everyone, row["cliff"])
     return {
         "inside": inside,
         "inside_width": f"{100 * float(inside or 0) / scale:.2f}",
@@ -167,7 +168,9 @@ def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
         "disputed_width": f"{100 * (rates[-1] - rates[0]) / scale:.2f}" if len(rates) > 1 else "",
         "text": cliff_text(row),
         "headline": headline(row),
-        "strip": cliff_strip(everyone, row["cliff"]),
+        "strip": cliff_strip(everyone, row["cliff"], finding),
+        "finding": finding,
+        "piles": sorted(Counter(map(round, everyone)).items()),
         "everyone": len(everyone),
         "domain": row["scale_up_domain_gpus"],
     }

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, ngettext
 
 from catalog import wording
 from catalog.applies import UNLINKED
-from catalog.charts import WIDTH, Drawing
+from catalog.charts import WIDTH, Drawing, text_width
 from catalog.templatetags.cells import fabric_per_gpu
 from catalog.templatetags.quantities import number
 
@@ -77,6 +77,11 @@ class Links:
         return min(self.gpus, MOST_GPUS)
 
     @property
+    def gpus_text(self) -> str:
+        """8 GPUs; 0.25 GPU."""
+        return gpus_text(self.gpus, self.label)
+
+    @property
     def rack(self) -> bool:
         """Whether the domain reaches beyond the instance, as in an NVL72."""
         return self.domain is not None and self.domain > self.gpus and self.scale_up == "nvswitch"
@@ -89,6 +94,11 @@ class Links:
     def middle(self, index: int, of: int) -> float:
         """The middle of one of several equal slots."""
         return LEFT + (RIGHT - LEFT) * (index + 0.5) / of
+
+
+def gpus_text(count: int, part: str = "") -> str:
+    """So many GPUs, or a part of one."""
+    return ngettext("%(n)s GPU", "%(n)s GPUs", count) % {"n": part or f"{count:,}"}
 
 
 def topology(kind: Mapping[str, Any]) -> SafeString:
@@ -154,29 +164,34 @@ def _frame(drawing: Drawing, links: Links, shift: float) -> None:
         return
     drawing.box(0.5, 22.5, 359, 180 + shift, "fc se", 8)
     drawing.text(10, 15, gettext("One instance"), "b")
-    nics = gettext("NICs unknown") if links.nics is None else f"{links.nics} NIC"
+    nics = gettext("NICs unknown")
+    if links.nics is not None:
+        nics = ngettext("%(n)s NIC", "%(n)s NICs", links.nics) % {"n": links.nics}
     if links.fabric == "none":
         nics = gettext("no fabric")
-    gpus = f"{links.label or links.gpus} GPU"
+    gpus = links.gpus_text
     if links.drawn < links.gpus:
         gpus = gettext("%(drawn)d of %(gpus)s drawn") % {"drawn": links.drawn, "gpus": gpus}
-    drawing.text(350, 15, f"{gpus}, {nics}", "q e")
+    drawing.text(350, 15, gettext(", ").join((gpus, nics)), "q e")
 
 
 def _rack(drawing: Drawing, links: Links) -> None:
     """The whole domain as a map, tray by tray, with this instance filled."""
     domain, rows = links.domain or 0, max(1, min(links.gpus, 8))
-    columns = math.ceil(domain / rows)
+    step, tall = 330 / math.ceil(domain / rows), 52 / rows
+    between = min(6, step * 0.3)
     drawing.box(4, 22, 352, 194, "fis", 8)
     drawing.text(16, 37, gettext("this instance"), "b")
-    trays = gettext("%(trays)d trays of %(gpus)d") % {"trays": columns, "gpus": rows}
+    trays = gettext("%(trays)d trays of %(gpus)d") % {
+        "trays": math.ceil(domain / links.gpus), "gpus": links.gpus,
+    }  # fmt: skip
     drawing.text(346, 37, trays, "q e")
-    step, tall = 330 / columns, 52 / rows
     for index in range(domain):
         column, row = divmod(index, rows)
-        look = "fi" if column == 0 else "fc si"
-        drawing.box(16 + column * step, 46 + row * tall, step - 6, tall - 3, look, 2)
-    drawing.box(12.5, 42.5, step + 1, 56, "fn sk", 3)
+        look = "fi" if index < links.gpus else "fc si"
+        drawing.box(16 + column * step, 46 + row * tall, step - between, tall - 3, look, 2)
+    mine = step * math.ceil(links.gpus / rows)
+    drawing.box(12.5, 42.5, mine - between + 7, 56, "fn sk", 3)
 
 
 def _scale_up(drawing: Drawing, links: Links, shift: float) -> None:
@@ -263,30 +278,58 @@ def _gpus(drawing: Drawing, links: Links, shift: float) -> None:
             drawing.text(x, top + 22, str(index), "mid b")
 
 
+NIC_TALL, SIGN_TALL = 28, 12
+
+
 def _nics(drawing: Drawing, links: Links, shift: float) -> None:
-    """As many boxes as NICs, or one a GPU that stands for several."""
-    top = 166 + shift
+    """As many boxes as NICs, or fewer that each stand for as many."""
+    top = 164 + shift
     if links.nics == 0 or (links.fabric == "none" and not links.nics):
         return
-    boxes = min(links.nics or links.drawn, links.drawn)
-    each = links.nics / boxes if links.nics else 1
+    boxes, each = nic_boxes(links)
     known = bool(links.rates)
-    said = " ≠ ".join(map(number, links.rates)) if known else "?"
-    if each > 1 and each == int(each):
-        said = f"{int(each)}×{said}"
-    wide = min(max(36, 7 * len(said) + 8), (RIGHT - LEFT) / boxes - 4)
+    slot = (RIGHT - LEFT) / boxes - 4
+    said = nic_text(links.rates, each, slot - 2)
+    wide = min(max([30, *(text_width(line) + 6 for line in said)]), slot)
     for index in range(boxes):
         x = links.middle(index, boxes)
         drawing.line(f"M{x:g} {134 + shift:g}V{top:g}", "se", 1.3)
-        drawing.box(x - wide / 2, top, wide, 24, "fc so" if known else "fc se dash")
-        if 6.4 * len(said) <= wide:
-            drawing.text(x, top + 16, said, "mid")
+        drawing.box(x - wide / 2, top, wide, NIC_TALL, "fc so" if known else "fc se dash")
+        first = top + NIC_TALL / 2 + 4 - SIGN_TALL / 2 * (len(said) - 1)
+        for row, line in enumerate(said):
+            drawing.text(x, first + SIGN_TALL * row, line, "mid")
         if links.fabric != "none":
             look = "so" if known and links.fabric else "se dash"
             width = each * links.rates[0] / 8 / GBYTES_PER_UNIT if known else 1
-            drawing.line(f"M{x:g} {190 + shift:g}V{232 + shift:g}", look, max(width, 0.7))
-        if len(links.rates) > 1:
-            drawing.line(f"M{x + 3:g} {190 + shift:g}V{232 + shift:g}", "so dash")
+            below = f"{top + NIC_TALL:g}V{232 + shift:g}"
+            drawing.line(f"M{x:g} {below}", look, max(width, 0.7))
+            if len(links.rates) > 1:
+                drawing.line(f"M{x + 3:g} {below}", "so dash")
+
+
+def nic_boxes(links: Links) -> tuple[int, int]:
+    """Boxes that are drawn, and the NICs that each of them stands for."""
+    if not links.nics:
+        return links.drawn, 1
+    per_gpu, rest = divmod(links.nics, links.gpus)
+    if per_gpu and not rest:
+        return links.drawn, per_gpu
+    boxes = max(n for n in range(1, MOST_GPUS + 1) if links.nics % n == 0)
+    return boxes, links.nics // boxes
+
+
+def nic_text(rates: Sequence[float], each: int, width: float) -> list[str]:
+    """What a box says, in one line or two, as there is room; nothing where there is none."""
+    numbers = list(map(number, rates)) or ["?"]
+    times = f"{each}×" if each > 1 else ""
+    *others, last = numbers
+    ways = [
+        [times + " ≠ ".join(numbers)],
+        [times, numbers[0]] if times and not others else [],
+        [numbers[0], f"≠ {last}"] if others and not times else [],
+    ]  # fmt: skip
+    fitting = (lines for lines in ways if lines and max(map(text_width, lines)) <= width)
+    return next(fitting, [])
 
 
 def _fabric(drawing: Drawing, links: Links, shift: float) -> None:
@@ -307,8 +350,8 @@ def _fabric(drawing: Drawing, links: Links, shift: float) -> None:
     for index in range(3):
         x = 48 + 70 * index
         drawing.line(f"M{x:g} {top + 24:g}v16", "so" if known else "se dash")
-        drawing.box(x - 29.5, top + 40.5, 60, 24, "fn se dash", 5)
-        drawing.text(x, top + 56, f"{links.label or links.gpus} GPU", "mid q")
+        drawing.box(x - 32.5, top + 40.5, 66, 24, "fn se dash", 5)
+        drawing.text(x, top + 56, links.gpus_text, "mid q")
     drawing.text(352, top + 49, gettext("largest cluster"), "q e")
-    largest = gettext("unknown") if links.largest is None else f"{links.largest:,} GPU"
+    largest = gettext("unknown") if links.largest is None else gpus_text(links.largest)
     drawing.text(352, top + 63, largest, "e b")

@@ -1,0 +1,117 @@
+"""No text of a drawing lies over another, past its box or past the paper: in whatever variant."""
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.charts import cliff_said, cliff_strip, price_strip, text_width
+from catalog.records import FabricKind, ScaleUp
+from catalog.topology import Links, nic_boxes, topology
+from tests.catalog.drawn import boxes, circles, ill_placed, texts
+from tests.catalog.test_topology import NO_FABRIC, NODE
+
+GPUS = (0.125, 0.3333, 1, 2, 3, 4, 5, 7, 8, 12, 16, 36, 72)
+NICS = (None, *range(1, 33))
+RATES = (None, 12.5, 25, 100, 175, 200, 400, 800)  # [Gb/s]
+DOMAINS = (None, 1, 2, 8, 36, 72, 576)
+WAYS = (None, *ScaleUp)
+NETWORKS = (None, *FabricKind)
+SAMPLE = 600
+
+positive = st.floats(0.5, 50_000)
+prices = st.lists(st.tuples(st.text(max_size=80), st.floats(0, 500)), min_size=1, max_size=40)
+
+
+def a_kind(draw: Callable[[Any], Any]) -> dict[str, Any]:
+    """An instance type of any make, whether or not anybody sells it."""
+    fabric, nics, rate = draw(NETWORKS), draw(NICS), draw(RATES)
+    kind = {
+        **NODE, "gpu_count": draw(GPUS), "scale_up": draw(WAYS), "scale_up_domain_gpus":
+        draw(DOMAINS), "fabric": fabric, "fabric_generation": draw((None, "NDR", "EFAv3")),
+        "fabric_nics": nics, "fabric_gbits_per_s_per_nic": rate,
+        "max_gpus_on_one_fabric": draw((None, 8, 20_000, 131_072)),
+    }  # fmt: skip
+    if rate and nics and draw((True, False)):
+        claims = [{"value": v, "basis": "documented", "scope": ""} for v in (rate, 2 * rate)]
+        said = {"value": rate, "basis": "documented", "disputed": True, "claims": claims}
+        whole = {"value": rate * nics, "basis": "derived"}
+        kind["evidence"] = {"fabric_gbits_per_s_per_nic": said, "fabric_gbits_per_s": whole}
+    return kind | NO_FABRIC if fabric in (None, FabricKind.NONE) else kind
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_topology_of_any_make_can_be_read(language: str) -> None:
+    chance = random.Random(7)
+    with translation.override(language):
+        for _ in range(SAMPLE):
+            kind = a_kind(chance.choice)
+            assert ill_placed(topology(kind)) == [], kind
+
+
+def test_boxes_stand_for_all_the_nics_and_for_no_more() -> None:
+    for gpus, nics in itertools.product((1, 2, 3, 4, 6, 8, 16), range(1, 33)):
+        drawn, each = nic_boxes(Links.of({**NODE, "gpu_count": gpus, "fabric_nics": nics}))
+        assert drawn * each == nics
+
+
+def test_32_nics_on_8_gpus_say_what_each_box_is() -> None:
+    drawn = topology({**NODE, "fabric_nics": 32, "fabric_gbits_per_s_per_nic": 100})
+    said = [text.said for text in texts(drawn)]
+    assert said.count("4×") == said.count("100") == 8
+    assert "8 GPUs, 32 NICs" in said
+    one = {**NODE, "gpu_count": 1, "scale_up_domain_gpus": 1, "fabric_nics": 1}
+    assert "1 GPU, 1 NIC" in [text.said for text in texts(topology(one))]
+
+
+@given(st.lists(positive, min_size=1, max_size=60), st.none() | positive)
+def test_labels_of_where_it_stands_never_overlap(cliffs: list[float], this: float | None) -> None:
+    drawn = cliff_strip(cliffs, this, cliff_said(cliffs, this))
+    assert ill_placed(drawn) == []
+    axis = [text.said for text in texts(drawn) if text.said[0].isdigit()]
+    assert axis, "an axis without a number says nothing"
+
+
+@given(st.lists(positive, min_size=1, max_size=60), st.none() | positive)
+def test_each_type_is_a_dot_and_this_one_lies_on_a_dot(
+    cliffs: list[float], this: float | None
+) -> None:
+    dots = circles(cliff_strip(cliffs, this, ""))
+    assert len([dot for dot in dots if dot.look == "fw"]) == len(cliffs)
+    named = [text for text in texts(cliff_strip(cliffs, this, "")) if not text.said[0].isdigit()]
+    assert all(dot.y - dot.r > text.y for dot in dots for text in named)
+
+
+@given(prices, st.lists(st.floats(0, 500), max_size=5))
+def test_names_of_prices_fit_and_each_price_is_a_circle(
+    on_demand: list[tuple[str, float]], spot: list[float]
+) -> None:
+    drawn = price_strip([(printable(name), usd) for name, usd in on_demand], spot)
+    assert ill_placed(drawn) == []
+    assert len(circles(drawn)) == len(on_demand)
+
+
+def printable(name: str) -> str:
+    """What the catalog lets in: no sign that XML cannot hold."""
+    return "".join(sign for sign in name if sign.isprintable())
+
+
+def test_where_it_stands_is_said_in_words() -> None:
+    assert cliff_said([9, 18, 18, 100], 9.2) == (
+        "From 9× to 100×; half of them at most 18×. 3 are steeper than this one."
+    )
+    assert cliff_said([], None) == ""
+
+
+def test_square_signs_take_more_room() -> None:
+    assert text_width("段差") == 2 * text_width("段") > text_width("ab")
+    assert text_width("ab", bold=True) > text_width("ab")
+
+
+def test_boxes_are_read_back() -> None:
+    assert len(boxes(topology(NODE))) > 8
