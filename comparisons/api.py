@@ -144,6 +144,14 @@ class Comparisons(OwnList):
         rows: QuerySet[Model] = super()._narrowed(reading)
         return rows.filter(owner=self.request.user.pk)
 
+    def _told(self, rows: Iterable[Comparison]) -> list[Comparison]:
+        """Each with its last run, found in one query for all of them."""
+        found = list(rows)
+        last = Comparison.objects.filter(pk__in=[each.pk for each in found]).last_runs()
+        for each in found:
+            each.last_run = last.get(each.pk)
+        return found
+
     @idempotent
     def post(self, request: Request) -> HttpResponse:
         """Keep a comparison: workloads, and a filter or picks. `run/` answers it."""

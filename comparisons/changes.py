@@ -337,8 +337,12 @@ def named(offer: Row, *, hardware: bool = False) -> dict[str, Any]:
 
 def summary(found: Iterable[Change]) -> str:
     """How much changed, in one sentence without its full stop."""
-    kinds = [change.kind for change in found]
-    count = {kind: kinds.count(kind) for kind in Kind}
+    return counted(Counter(str(change.kind) for change in found))
+
+
+def counted(kinds: Mapping[str, int]) -> str:
+    """The same of how many changes there are of each kind."""
+    count = {kind: kinds.get(kind, 0) for kind in Kind}
     prices = sum(count[kind] for kind in PRICES)
     apart = count[Kind.INCOMPARABLE]
     said = [

@@ -4,10 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from django.utils.translation import gettext_lazy as _
+
 from catalog import ranking, wording
 from comparisons.snapshot import OFFERED, UNRECORDED
 
 Row = Mapping[str, Any]
+PER = {
+    "usd_per_mtoken": _("%(money)s per million tokens"),
+    "usd_per_step": _("%(money)s per 1,000 steps"),
+    "usd_per_gpu_hour": _("%(money)s per GPU-hour"),
+}
 
 
 class _Absent:
@@ -36,6 +43,10 @@ class Money:
     def sign(self) -> str:
         """$, or the code of another currency."""
         return "$" if self.code == "USD" else self.code
+
+    def per(self, name: str) -> str:
+        """The unit of a cost, by its name in dollars."""
+        return str(PER[name]) % {"money": self.sign}
 
     def amount(self, usd: Any, offer: Row) -> float | None:
         """Dollars as this currency; at the provider's own rate where it asks for that currency."""
@@ -68,11 +79,16 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The provider, its name for the type, and how it is sold where that is not on demand."""
-        model = self.offer["price_model"]
-        sold = wording.word("price_model", model) if model not in {None, "on_demand"} else ""
-        name = f"{self.offer['provider_title']} {self.offer['instance_type']}"
-        return f"{name} ({sold})" if sold else name
+        """What it is called in a sentence."""
+        return title_of(self.offer)
+
+
+def title_of(offer: Row) -> str:
+    """The provider, its name for the type, and how it is sold where that is not on demand."""
+    model = offer["price_model"]
+    sold = wording.word("price_model", model) if model not in {None, "on_demand"} else ""
+    name = f"{offer['provider_title']} {offer['instance_type']}"
+    return f"{name} ({sold})" if sold else name
 
 
 def result_of(result: Row, offer: Row) -> dict[str, Any]:

@@ -114,14 +114,10 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
         return f"{value}<small>{low}–{high}</small>"
 
     has_tokens = any(row["estimate"]["tokens_per_s_per_gpu"] for row in rows)
-    per = (
-        _("%(money)s per million tokens")
-        if has_tokens or not rows
-        else _("%(money)s per 1,000 steps")
-    )
+    per = "usd_per_mtoken" if has_tokens or not rows else "usd_per_step"
     yield Measure(_("Rank"), "", of(lambda r: r["rank"]),
                   shown(lambda _c, r: str(r["rank"])), "low", "")  # fmt: skip
-    yield Measure(_("Cost of work"), str(per) % {"money": money.sign},
+    yield Measure(_("Cost of work"), money.per(per),
                   of(lambda r: r["value"] if r["priced"] else None), cost, "low")  # fmt: skip
     if has_tokens:
         yield Measure(_("Speed"), _("tokens/s per GPU"),
@@ -265,7 +261,7 @@ def _of_price(money: Money, *, with_models: bool) -> Iterator[Measure]:
         title = wording.word("price_model", model)
         return Measure(title[:1].upper() + title[1:], per_gpu_hour, value, html, "low")
 
-    per_gpu_hour = _("%(money)s per GPU-hour") % {"money": money.sign}
+    per_gpu_hour = money.per("usd_per_gpu_hour")
     yield Measure(_("This offer"), per_gpu_hour, lambda c: own(c, "usd_per_gpu_hour"),
                   lambda c: shown(c, "usd_per_gpu_hour"), "low")  # fmt: skip
     yield Measure(_("The instance"), _("%(money)s per hour") % {"money": money.sign},

@@ -8,10 +8,12 @@ A run is written once and never changed; Postgres refuses an update of it (first
 import hashlib
 import secrets
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
+from django.utils.functional import cached_property
 
 from comparisons.form import AnswerField
 
@@ -22,6 +24,24 @@ Json = models.JSONField
 def hashed(token: str) -> str:
     """What is kept of a secret."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+class ComparisonQuerySet(models.QuerySet["Comparison"]):
+    """Comparisons of a list: what their last runs came to, without an answer being read."""
+
+    def in_brief(self) -> "models.QuerySet[Comparison, Any]":
+        """Name, `ran_at` and `outline` of the newest run at the prices of its own time."""
+        last = Run.objects.filter(comparison=OuterRef("pk"), as_of=None)
+        found = {"ran_at": last.values("made_at"), "outline": last.values("outline")}
+        return self.values(
+            "pk", "name", **{name: Subquery(rows[:1]) for name, rows in found.items()}
+        )
+
+    def last_runs(self) -> "dict[uuid.UUID, Run]":
+        """The newest run of each that has one, without its results."""
+        newest = Run.objects.filter(comparison=OuterRef("pk")).values("pk")[:1]
+        found = Run.objects.defer("results").filter(pk__in=self.values(newest=Subquery(newest)))
+        return {run.comparison_id: run for run in found}
 
 
 class Comparison(models.Model):
@@ -42,6 +62,8 @@ class Comparison(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
+    objects = ComparisonQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.CheckConstraint(condition=~Q(name=""), name="comparison_has_a_name"),
@@ -51,7 +73,7 @@ class Comparison(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    @property
+    @cached_property
     def last_run(self) -> "Run | None":
         """The newest, without its results."""
         return self.runs.defer("results").first()
@@ -68,6 +90,7 @@ class Run(models.Model):
     catalog_changed_at = models.DateTimeField(null=True)
     model_version = models.CharField(max_length=64)
     by_itself = models.BooleanField(default=False)  # as the market moved; else somebody asked
+    outline = Json(null=True)  # `comparisons.outline`; null: of a version that kept none
     results = AnswerField()  # `comparisons.snapshot` has its form
 
     class Meta:

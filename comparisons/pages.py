@@ -25,7 +25,7 @@ from catalog.estimates import TooMuch
 from catalog.models import Provider
 from catalog.presets import chips
 from catalog.query import BadQuery
-from comparisons import address, asked, keeping, rfq, runs
+from comparisons import address, asked, keeping, outline, rfq, runs
 from comparisons.changes import Change, Kind, changes, summary
 from comparisons.compare_page import shown
 from comparisons.models import Comparison, Run
@@ -58,23 +58,10 @@ def own(request: HttpRequest, pk: UUID) -> Comparison:
 def comparisons(request: HttpRequest) -> HttpResponse:
     """What one keeps, the last edited first; for others, how to make one."""
     mine = Comparison.objects.filter(owner=request.user.pk).order_by("-updated_at", "-pk")
-    page = Paginator(mine, PER_PAGE).get_page(request.GET.get("page"))
-    context = {"room": "comparisons", "rows": [row_of(each) for each in page], "page": page}
+    page = Paginator(mine.in_brief(), PER_PAGE).get_page(request.GET.get("page"))
+    rows = [{**each, **outline.line(each["outline"])} for each in page]
+    context = {"room": "comparisons", "rows": rows, "page": page}
     return render(request, "comparisons/list.html", context)
-
-
-def row_of(comparison: Comparison) -> dict[str, Any]:
-    """One line of the list."""
-    last = runs.current(comparison)
-    results = last.results if last else {"workloads": [], "offers": []}
-    found = runs.since(last) if last else []
-    return {
-        "comparison": comparison,
-        "workloads": [phrases.said(answer["workload"]["title"]) for answer in results["workloads"]],
-        "clusters": len(results["offers"]),
-        "last": last,
-        "changes": summary(found),
-    }
 
 
 @never_cache

@@ -6,8 +6,9 @@ from typing import Any
 from django.db import transaction
 
 from catalog.estimates import TooMuch
-from comparisons import asked, snapshot
+from comparisons import asked, outline, snapshot
 from comparisons.changes import Change, changes
+from comparisons.form import Snapshot
 from comparisons.models import Comparison, Run
 
 MOST_RUNS = 1_000  # of one comparison that somebody asked for
@@ -29,7 +30,9 @@ def make(comparison: Comparison, as_of: datetime | None = None) -> Run:
         _locked(comparison)
         if comparison.runs.filter(by_itself=False).count() >= MOST_RUNS:
             raise TooMuch(f"A comparison keeps {MOST_RUNS} runs: duplicate it, and go on there.")
-        return _kept(comparison, taken, as_of)
+        last = current(comparison)
+        found = None if last is None else changes(last.results, taken)
+        return _kept(comparison, taken, found, as_of=as_of)
 
 
 def refresh(comparison: Comparison) -> Run | None:
@@ -48,9 +51,10 @@ def refresh(comparison: Comparison) -> Run | None:
     with transaction.atomic():
         _locked(comparison)
         last = current(comparison)
-        if last is not None and not changes(last.results, taken):
+        found = None if last is None else changes(last.results, taken)
+        if found == []:
             return None
-        made = _kept(comparison, taken, None, by_itself=True)
+        made = _kept(comparison, taken, found, by_itself=True)
         by_itself = comparison.runs.filter(by_itself=True).values_list("pk", flat=True)
         Run.objects.filter(pk__in=list(by_itself[MOST_BY_ITSELF:])).delete()
         return made
@@ -79,15 +83,14 @@ def _locked(comparison: Comparison) -> None:
 
 def _kept(
     comparison: Comparison,
-    taken: dict[str, Any],
-    as_of: datetime | None,
-    *,
-    by_itself: bool = False,
+    taken: Snapshot,
+    found: list[Change] | None,
+    **how: Any,
 ) -> Run:
     return Run.objects.create(
+        **how,
         comparison=comparison,
-        as_of=as_of,
-        by_itself=by_itself,
+        outline=outline.of(taken, found),
         catalog_version=taken["catalog_version"],
         catalog_changed_at=taken["catalog_changed_at"],
         model_version=taken["model_version"],

@@ -74,6 +74,24 @@ NEW_BODY: Json = BODY | {
         {"required": ["picks"], "properties": {"picks": {"minItems": 1}}},
     ],
 }
+OUTLINE: Json = {
+    "type": ["object", "null"],
+    "description": "In brief; null where an older version kept none",
+    "properties": {
+        "workloads": {"type": "array", "items": _WORDS},
+        "offers": {"type": "integer"},
+        "leads": {
+            "type": ["object", "null"],
+            "description": "Who comes first, and by which figure in which currency",
+            "properties": {"offer": _ANY, "of": _WORDS, "value": {}, "currency": _WORDS},
+        },
+        "changes": {
+            "type": ["object", "null"],
+            "description": "How many of each kind since the run before; null where it is the first",
+            "additionalProperties": {"type": "integer"},
+        },
+    },
+}
 ABOUT_RUN: Json = {
     "type": "object",
     "required": [
@@ -83,6 +101,7 @@ ABOUT_RUN: Json = {
         "catalog_version",
         "catalog_changed_at",
         "model_version",
+        "outline",
     ],
     "properties": {
         "id": _ID,
@@ -91,6 +110,7 @@ ABOUT_RUN: Json = {
         "catalog_version": {"type": "integer"},
         "catalog_changed_at": _or_null(_MOMENT),
         "model_version": _WORDS,
+        "outline": OUTLINE,
     },
 }
 RUN: Json = ABOUT_RUN | {"properties": ABOUT_RUN["properties"] | {"results": _ANY}}

@@ -8,7 +8,9 @@ from rest_framework import serializers
 from comparisons.asked import ASKED
 from comparisons.models import Comparison, Run
 
-ABOUT_RUN = ("id", "made_at", "as_of", "catalog_version", "catalog_changed_at", "model_version")
+ABOUT_RUN = (
+    "id", "made_at", "as_of", "catalog_version", "catalog_changed_at", "model_version", "outline",
+)  # fmt: skip
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):

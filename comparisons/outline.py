@@ -1,0 +1,99 @@
+"""A run in brief: what it was of, who leads it, how much changed since the one before.
+
+It is kept beside the run when that is made, in values and not in words, so that a list in any
+language reads none of the answers themselves.
+
+    {"workloads": [title], "offers": count, "changes": {kind: count} or null for a first run,
+     "leads": {"offer", "of", "value", "currency"} or null where nothing can be ranked}
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from catalog import phrases
+from catalog.templatetags.quantities import dollars, duration, percent, price
+from comparisons.change import Change
+from comparisons.changes import counted, named
+from comparisons.columns import Money, title_of
+from comparisons.form import Snapshot
+from comparisons.snapshot import OFFERED
+
+Row = Mapping[str, Any]
+PER_GPU_HOUR = "usd_per_gpu_hour"
+# What a workload is ranked by, and the figure of an estimate that says so; else it is its cost.
+RANKED_BY = {"time": "step_time_s", "efficiency": "fabric_efficiency"}
+
+
+def of(answer: Snapshot, found: Iterable[Change] | None) -> dict[str, Any]:
+    """What is kept of an answer, and of its changes; None where there was no run before."""
+    return {
+        "workloads": [each["workload"]["title"] for each in answer["workloads"]],
+        "offers": len(answer["offers"]),
+        "leads": _leads(answer),
+        "changes": None if found is None else dict(Counter(str(each.kind) for each in found)),
+    }
+
+
+def _leads(answer: Snapshot) -> dict[str, Any] | None:
+    """The first of the first workload; without one, the lowest price, a fresh one first."""
+    if not answer["workloads"]:
+        return _cheapest(answer)
+    results = answer["workloads"][0]["results"]
+    if not results:
+        return None
+    offers = {each["key"]: each["offer"] for each in answer["offers"]}
+    best = min(results, key=lambda result: result["rank"])
+    name = RANKED_BY.get(answer["asked"]["objective"])
+    if name is None:
+        name = "usd_per_mtoken" if best["usd_per_mtoken"] is not None else "usd_per_step"
+    value = best["estimate"].get(name) if name in RANKED_BY.values() else best[name]
+    return _figure(answer, offers[best["key"]], name, value)
+
+
+def _cheapest(answer: Snapshot) -> dict[str, Any] | None:
+    offers = [each["offer"] for each in answer["offers"] if each["status"] == OFFERED]
+    priced = [offer for offer in offers if offer[PER_GPU_HOUR] is not None]
+    if not priced:
+        return None
+    best = min(priced, key=lambda offer: (offer["outdated"], float(offer[PER_GPU_HOUR])))
+    return _figure(answer, best, PER_GPU_HOUR, best[PER_GPU_HOUR])
+
+
+def _figure(answer: Snapshot, offer: Row, name: str, value: Any) -> dict[str, Any]:
+    """Money in the comparison's currency, as its table shows it."""
+    money = Money.of(answer.get("currency"))
+    if name.startswith("usd_"):
+        value = money.amount(value, offer)
+    return {"offer": named(offer), "of": name, "value": value, "currency": money.code}
+
+
+# --- In words ---------------------------------------------------------------------------------
+
+
+def line(kept: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a list shows of it; of a run that was kept without, nothing."""
+    kept = kept or {}
+    leads = kept.get("leads")
+    return {
+        "workloads": [phrases.said(title) for title in kept.get("workloads", ())],
+        "clusters": kept.get("offers"),
+        "leads": title_of(leads["offer"]) if leads else "",
+        "figure": _shown(leads) if leads and leads["value"] is not None else "",
+        "changes": counted(kept.get("changes") or {}),
+    }
+
+
+def _shown(leads: Row) -> str:
+    """0.431 $ per million tokens; 11.8 s; 92 %."""
+    name, value = leads["of"], leads["value"]
+    if name == "step_time_s":
+        return duration(value)
+    if name == "fabric_efficiency":
+        return f"{percent(value)} %"
+    written = {PER_GPU_HOUR: dollars, "usd_per_mtoken": price, "usd_per_step": _of_1000}[name]
+    return f"{written(value)} {Money(leads['currency']).per(name)}"
+
+
+def _of_1000(value: float) -> str:
+    return price(1000 * value)
