@@ -17,8 +17,10 @@ from catalog.ledger import plain
 from catalog.models import Rate
 
 DOLLAR = "USD"
+SIGNS = {DOLLAR: "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥"}
 PER_HOUR = ("per_hour", "per_gpu_hour")  # what an offer says in dollars
 PLACES = Decimal("0.000001")
+NO_OFFER: Mapping[str, Any] = {}
 NO_AMOUNT = {"usd_rate", "usd_rate_date"}
 
 
@@ -110,7 +112,7 @@ class Currency:
 
     def _asks(self, offer: Mapping[str, Any]) -> bool:
         """Whether the provider itself asks for this currency."""
-        return offer["native_currency"] == self.code and offer["usd_rate"] is not None
+        return offer.get("native_currency") == self.code and offer["usd_rate"] is not None
 
     def _within(self, value: Any, rate: Decimal | None) -> Any:
         if isinstance(value, Mapping):
@@ -135,3 +137,43 @@ class Currency:
             "rate_date": self.day,
             "source": self.source,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What a page shows its amounts in: dollars, or another currency that its address asks for."""
+
+    currency: Currency | None = None
+
+    @property
+    def code(self) -> str:
+        """Its three letters."""
+        return self.currency.code if self.currency else DOLLAR
+
+    @property
+    def prefix(self) -> str:
+        """What a field of it begins with: `usd`, `eur`."""
+        return self.code.lower()
+
+    @property
+    def sign(self) -> str:
+        """$, €, or the letters with a blank after them."""
+        return SIGNS.get(self.code, f"{self.code}\N{NO-BREAK SPACE}")
+
+    def said(self, amount: str) -> str:
+        """An amount with its sign before it."""
+        return f"{self.sign}{amount}"
+
+    def heading(self, text: object) -> str:
+        """A heading, or another unit, that says dollars: in this money."""
+        return str(text).replace("$", self.sign.strip()) if self.currency else str(text)
+
+    def amount(self, usd: Any, offer: Mapping[str, Any] = NO_OFFER) -> Any:
+        """Dollars as this money; at the provider's own rate where it asks for that currency."""
+        if usd is None or self.currency is None:
+            return usd
+        return float(usd) / float(self.currency.rate_of(offer))
+
+    def of_gpu_hour(self, offer: Mapping[str, Any]) -> Any:
+        """The price of a GPU-hour of a row that was read with this currency."""
+        return offer[f"{self.prefix}_per_gpu_hour"]

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalog import columns, wording
 from catalog.counts import count
+from catalog.currency import DOLLAR, Money, known
 from catalog.filters import FACETS, FILTERS, OfferQuery, parse
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
@@ -74,7 +75,7 @@ def state(query: QueryDict) -> dict[str, str]:
 
 def link(path: str, now: State, **changes: str | None) -> str:
     """The address of `path` in this state, with some parameters changed, or dropped by None."""
-    then = {**now, "cursor": None, **changes}
+    then = {**now, "cursor": None, "page": None, **changes}
     said = [
         (name, each)
         for name, text in then.items()
@@ -87,6 +88,14 @@ def link(path: str, now: State, **changes: str | None) -> str:
 def reading(now: State) -> QueryDict:
     """A state as a query string is read: what is asked of the list."""
     return QueryDict(urlencode({name: text for name, text in now.items() if name not in PAGE}))
+
+
+def currencies(path: str, now: State, money: Money) -> list[tuple[str, str, bool]]:
+    """Each currency that has a rate, the address in it, and whether it is shown."""
+    return [
+        (code, link(path, now, currency=None if code == DOLLAR else code), code == money.code)
+        for code in known()
+    ]
 
 
 # --- Presets ----------------------------------------------------------------------------------

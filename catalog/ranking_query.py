@@ -5,12 +5,14 @@ The same fields as a body of `POST estimates/`; amounts may be written as people
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext
 
 from catalog import presets, wording
+from catalog.currency import Money
 from catalog.estimates import MOST, MOST_GPUS, OBJECTIVES, SCENARIOS, contradictions
 from catalog.filters import OfferQuery, parse
 from catalog.query import BadQuery
@@ -18,7 +20,7 @@ from catalog.templatetags.quantities import number
 
 GPUS = 256
 AMOUNTS = ("hours", "tokens", "steps", "deadline_hours", "budget_usd")
-OWN = ("gpus", "nodes", "objective", "what_if", *AMOUNTS, "workload")  # no filters
+OWN = ("gpus", "nodes", "objective", "what_if", *AMOUNTS, "workload", "page")  # no filters
 SUFFIX = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 AMOUNT = re.compile(
     r"\$?(\d{1,20}(?:,\d{3})*(?:\.\d{1,6})?(?:e\d{1,2})?) ?([kmbgt]?)", re.IGNORECASE | re.ASCII
@@ -26,10 +28,38 @@ AMOUNT = re.compile(
 Problem = dict[str, str]
 
 
-def readable(
-    given: QueryDict, path: str, *, has_tokens: bool
-) -> tuple[dict[str, str], OfferQuery, dict[str, Any], list[Problem]]:
-    """The state, the filters, the form's own fields, and the parameters that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The address of a ranking, read: its state, the filters, and the form's own fields.
+
+    `problems` are the parameters that cannot be read; the rest stands without them.
+    """
+
+    path: str
+    now: dict[str, str]
+    query: OfferQuery
+    own: dict[str, Any]
+    problems: list[Problem]
+    page: int = 1
+    form: str = ""  # of a file; empty for the page
+
+    @property
+    def money(self) -> Money:
+        """What amounts are shown in."""
+        return Money(self.query.currency)
+
+    @property
+    def offers(self) -> OfferQuery:
+        """What is ranked: whoever reads another page of it, or in another money, asks the same."""
+        plain = OfferQuery()
+        return replace(
+            self.query,
+            **{name: getattr(plain, name) for name in ("currency", "page_size", "whole", "format")},
+        )
+
+
+def readable(given: QueryDict, path: str, *, has_tokens: bool) -> Asking:
+    """What an address asks."""
     now, problems = presets.state(given), list[Problem]()
     own: dict[str, Any] = {"gpus": None, "nodes": None, "objective": OBJECTIVES[0], "what_if": None}
     own |= dict.fromkeys(AMOUNTS)
@@ -56,6 +86,13 @@ def readable(
                 own[name] = text
             else:
                 refuse(name, gettext("is none of: %(all)s.") % {"all": ", ".join(words)})
+    page = 1
+    if text := now.get("page"):
+        if re.fullmatch(r"[1-9]\d{0,4}", text, re.ASCII):
+            page = int(text)
+        else:
+            refuse("page", gettext("must be a whole number from 1 on."))
+            del now["page"]
     _finds_its_count(own)
     wrong = "steps" if has_tokens else "tokens"
     if own[wrong] is not None:
@@ -73,7 +110,8 @@ def readable(
                 refuse(name, " ".join(bad.fields[name[:80]]))
                 del now[name]
         else:
-            return now, query, own, problems
+            form = now.pop("format", "")
+            return Asking(path, now, query, own, problems, page, form)
 
 
 def _finds_its_count(own: dict[str, Any]) -> None:
@@ -103,7 +141,7 @@ def _problem(now: Mapping[str, str], path: str, name: str, must_be: str) -> Prob
 
 
 def nearest(
-    found: Mapping[str, Any] | None, path: str, now: Mapping[str, str]
+    found: Mapping[str, Any] | None, path: str, now: presets.State, titles: presets.State
 ) -> dict[str, Any] | None:
     """Where nothing can be ranked, what could be: each with the address that asks for it."""
     if not found:
@@ -121,4 +159,7 @@ def nearest(
     ]
     count = found["count"]
     href = count and presets.link(path, now, gpus=str(count["gpus"]), nodes=None)
-    return {"dropped": dropped[:5], "count": count and {**count, "href": href}}
+    if count:
+        provider = titles.get(count["provider"], count["provider"])
+        count = {**count, "provider": provider, "href": href}
+    return {"dropped": dropped[:5], "count": count}

@@ -7,13 +7,16 @@ whatever comes from outside goes through `escape` first. `cells` makes the cells
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from html import escape
+from itertools import starmap
 from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString
 
 from catalog import charts, phrases, wording
+from catalog.citations import Citation, citations
 from catalog.columns import Column, Words
+from catalog.currency import Money
 from catalog.freshness import FACTS
 from catalog.presets import Choice, Facet, Option
 from catalog.wording import gettext
@@ -25,6 +28,16 @@ Row = Mapping[str, Any]
 def safe(html: str) -> SafeString:
     """HTML that this module has put together from escaped parts."""
     return SafeString(html)  # what mark_safe makes, which looks for lazy text first
+
+
+@register.filter
+def named(text: object) -> SafeString:
+    """A name that someone else gave, apart from the sentence that it stands in.
+
+    Signs that turn the direction of writing turn nothing but the name; plain letters have none.
+    """
+    said = "" if text is None else str(text)
+    return safe(escape(said) if said.isascii() else f"<bdi>{escape(said)}</bdi>")
 
 
 # --- Digits -----------------------------------------------------------------------------------
@@ -91,6 +104,12 @@ def duration(seconds: Any) -> str:
     if amount < 1e-3:
         return f"{figure(1e6 * amount)} µs"
     return f"{figure(1000 * amount)} ms" if amount < 1 else f"{figure(amount)} s"
+
+
+@register.filter
+def in_money(heading: str, money: Money) -> str:
+    """A heading that says dollars, in the money of the page."""
+    return money.heading(heading)
 
 
 # --- Age --------------------------------------------------------------------------------------
@@ -313,8 +332,17 @@ def said(text: str | None) -> str:
 
 @register.filter
 def source_link(text: str | None) -> SafeString:
-    """A source as a link where it leads anywhere."""
-    name, href = wording.source(text)
-    return safe(
-        f'<a class="src" href="{escape(href)}">{escape(name)}</a>' if href else escape(name)
-    )
+    """Each source of a text as a link where it leads anywhere, its address for who looks."""
+    return cited(citations(text))
+
+
+@register.filter
+def cited(sources: Iterable[Citation]) -> SafeString:
+    """Sources in their order."""
+    return safe(escape(gettext("; ")).join(starmap(_cited, sources)))
+
+
+def _cited(name: str, href: str) -> str:
+    if not href:
+        return escape(name)
+    return f'<a class="src" href="{escape(href)}" title="{escape(href)}">{escape(name)}</a>'

@@ -10,7 +10,7 @@ from django.test import Client
 from catalog import estimates
 from catalog.models import Workload
 from catalog.query import BadQuery
-from catalog.ranking import terms
+from catalog.ranking_rows import terms
 from catalog.records import PriceModel
 from catalog.templatetags.cells import price_cell
 from scoring.workload import job_fields

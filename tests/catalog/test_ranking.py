@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalog.ranking import waits
+from catalog.ranking_rows import waits
 
 HGX = {"scale_up_domain_gpus": 8, "gpu_count": 8}
 RACK = {"scale_up_domain_gpus": 72, "gpu_count": 4}

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from django.test import Client
 
 from catalog.models import Workload
-from catalog.ranking import starved
+from catalog.ranking_rows import starved
 from catalog.ranking_query import readable
 from scoring.accuracy import error_ranges, measured_errors
 from scoring.workload import job_fields
@@ -59,7 +59,7 @@ def test_a_count_of_instances_is_a_count_as_it_is_to_the_api(page: Any) -> None:
 
 
 def test_the_one_fact_to_ask_for_is_named(page: Any) -> None:
-    assert "What would settle most: ask acme about silent" in page("gpus=1024")
+    assert "What would settle most: ask Acme about silent" in page("gpus=1024")
 
 
 def test_scenarios_lead_to_the_ranking_under_them(page: Any) -> None:
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_ranked(
 def test_amounts_are_read_as_people_write_them(text: str, value: float) -> None:
     given = QueryDict(mutable=True)
     given["tokens"], given["gpus"] = text, "8"
-    assert readable(given, "/", has_tokens=True)[2]["tokens"] == value
+    assert readable(given, "/", has_tokens=True).own["tokens"] == value
 
 
 def test_the_table_of_errors_shows_every_figure_that_is_kept(client: Client) -> None:
