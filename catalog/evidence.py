@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
 from catalog.applies import arises
+from catalog.citations import Citation, citations
 from catalog.facts import ATTRIBUTES
 from catalog.freshness import FACTS
 from catalog.templatetags.quantities import day_of, is_number, number, today
@@ -48,12 +49,12 @@ class Line:
     value: str | None  # None: unknown
     small: str
     basis: str | None
-    source: tuple[str, str]  # what to read, and where it leads
+    sources: tuple[Citation, ...]
     checked: date | None
     old: bool = False
     disputed: bool = False
     applies: bool = True
-    looked: tuple[tuple[str, str], ...] = ()
+    looked: tuple[Citation, ...] = ()
 
 
 def groups(detail: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
@@ -90,9 +91,9 @@ def _speaking(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Li
         said_of_a_part = any(claim["scope"] for claim in fact["claims"])
         if name in SELDOM or (said_of_a_part and not applies):
             return
-        looked = tuple(wording.source(claim["source"]) for claim in fact["looked"])
+        looked = tuple(each for claim in fact["looked"] for each in citations(claim["source"]))
         day = max((day_of(claim["checked"]) or date.min for claim in fact["looked"]), default=None)
-        yield Line(title, None, "", None, ("", ""), day, applies=applies, looked=looked)
+        yield Line(title, None, "", None, (), day, applies=applies, looked=looked)
     elif fact["disputed"]:
         yield from _claims(fact, title)
     else:
@@ -111,7 +112,7 @@ def _per_gpu(fact: Mapping[str, Any], detail: Mapping[str, Any]) -> Iterator[Lin
         return
     value = f"{number(share)} Gb/s = {number(share / 8)} GB/s"
     small = f"{number(fact['value'])} ÷ {number(detail['gpu_count'])}"
-    rule = (gettext("rule: instance ÷ GPUs"), "")
+    rule = ((gettext("rule: instance ÷ GPUs"), ""),)
     yield Line(wording.title("fabric_gbits_per_s_per_gpu"), value, small, "derived", rule,
                day_of(fact["checked"]))  # fmt: skip
 
@@ -148,9 +149,7 @@ def _line(
 ) -> Line:
     day = day_of(said["checked"])
     old = day is not None and today() - day > FACTS
-    return Line(
-        title, value, small, said["basis"], wording.source(said["source"]), day, old, disputed
-    )
+    return Line(title, value, small, said["basis"], citations(said["source"]), day, old, disputed)
 
 
 def value_text(attribute: str, value: object, unit: str) -> str:

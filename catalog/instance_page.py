@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from catalog import evidence, instances, nccl, phrases, verify, wording
 from catalog.applies import arises
 from catalog.charts import cliff_said, cliff_strip, price_strip
+from catalog.citations import cited
 from catalog.models import InstanceType
 from catalog.plots import price_steps
 from catalog.presets import link, pick_of
@@ -136,7 +137,7 @@ def disputes(kind: Mapping[str, Any]) -> list[dict[str, Any]]:
             "title": wording.title(fact["attribute"]),
             "claims": [
                 (evidence.value_text(fact["attribute"], claim["value"], fact["unit"]),
-                 wording.source(claim["source"]))
+                 cited(claim["source"]))
                 for claim in fact["claims"]
                 if claim["basis"] == fact["basis"] and not claim["scope"]
             ],

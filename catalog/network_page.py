@@ -10,11 +10,13 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from catalog import networks, replies, schema, wording
+from catalog import networks, query, questions, replies, schema
+from catalog.citations import cited
 from catalog.models import Workload
 from catalog.query import BadQuery
 
 EXAMPLE = "llama3-70b-pretrain"
+_COUNT = f"(?:[1-9][0-9]{{0,4}}|{questions.MOST_GPUS})"
 PARAMETERS = ("workload", "gpus", "provider", "instance_type")
 
 
@@ -45,9 +47,7 @@ def network(request: HttpRequest, slug: str) -> HttpResponse:
         "workload": workload,
         "answer": answer,
         "rows": rows,
-        "axes": [
-            (each["axis"], each["said"], wording.source(each["source"])) for each in answer["axes"]
-        ],
+        "axes": [(each["axis"], each["said"], cited(each["source"])) for each in answer["axes"]],
         "given": {name: request.GET.get(name, "") for name in PARAMETERS},
         "problems": [(name, " ".join(said)) for name, said in problems.items()],
     }
@@ -75,14 +75,23 @@ class Networks(APIView):
         parameters=[
             OpenApiParameter(
                 "workload",
-                str,
+                schema.one_of(questions.KINDS),
                 required=True,
                 description="A preset's slug",
                 examples=[OpenApiExample(EXAMPLE, EXAMPLE)],
             ),
-            OpenApiParameter("gpus", str, description="Counts by commas; 1000,10000 if absent"),
+            OpenApiParameter(
+                "gpus",
+                {
+                    "type": "string",
+                    "pattern": f"^{_COUNT}(,{_COUNT}){{0,{networks.MOST_COUNTS - 1}}}$",
+                },
+                description="Counts by commas; 1000,10000 if absent",
+            ),
             OpenApiParameter("provider", str, description="With `instance_type`: whose GPUs"),
-            OpenApiParameter("instance_type", str, description="With `provider`"),
+            OpenApiParameter(
+                "instance_type", schema.kind_of(query.words), description="With `provider`"
+            ),
         ],
     )
     def get(self, request: Request) -> HttpResponse:

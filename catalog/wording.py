@@ -11,7 +11,6 @@ from typing import TypeVar
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from catalog import phrases
 from catalog.records import Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Speak = TypeVar("Speak", bound=Callable[..., str])
@@ -217,8 +216,6 @@ UNKNOWN_OF = {
 }
 # The parts of a GPU's slug that are not simply capitals.
 PARTS = {"superchip": "", "pcie": "PCIe", "oam": "", "gaudi2": "Gaudi 2", "gaudi3": "Gaudi 3"}
-RESTS_ON = re.compile(r"[;(] ?((?:https?://|github:)\S+?)\)?$")  # at the end of a rule
-PAPER = re.compile(r"arXiv:(\d{4}\.\d{4,5})", re.ASCII)
 SEVERAL_FORMS = {"a100", "h100", "v100", "p100", "a800", "v100s"}  # else "PCIe" says nothing
 CARDS = re.compile(r"(quadro)?rtx(pro|a)?(\d+)(ada)?")  # rtxpro6000, rtxa6000, rtx6000ada, rtx4090
 
@@ -279,34 +276,3 @@ def _part(part: str) -> str:
                  ("A" if line == "a" else "") + number, "Ada" if ada else "")  # fmt: skip
         return " ".join(filter(None, names))
     return PARTS.get(part, part.upper())
-
-
-def source(text: str | None) -> tuple[str, str]:
-    """What to call a source, and where it leads: a rule to what it rests on, or nowhere.
-
-    `github:owner/repo@commit:path`, `arXiv:…`, `measurement:…` of a user, and addresses; all else
-    is shown as it stands.
-    """
-    said = text or ""
-    if said.startswith("measurement:"):
-        return gettext("measured by a user"), f"/measurements/{said.removeprefix('measurement:')}/"
-    if said.startswith("rule: ") and (ground := RESTS_ON.search(said)):
-        name, href = source(ground[1])
-        return f"{phrases.said(said[: ground.start()].rstrip())}{gettext('; ')}{name}", href
-    if paper := PAPER.match(said):
-        return said, f"https://arxiv.org/abs/{paper[1]}"
-    if said.startswith("github:"):
-        repo, _at, rest = said.removeprefix("github:").partition("@")
-        commit, _colon, path = rest.partition(":")
-        return (
-            f"{repo}: {path.rsplit('/', 1)[-1]}",
-            f"https://github.com/{repo}/blob/{commit}/{path}",
-        )
-    if said.startswith(("https://", "http://")):
-        host, _slash, path = said.split("://", 1)[1].partition("/")
-        tail = path.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
-        name = host.removeprefix("www.")
-        if name in {"github.com", "raw.githubusercontent.com"} and path.count("/") > 1:
-            name = "/".join(path.split("/")[:2])
-        return (f"{name}: {tail}" if tail else name)[:60], said
-    return phrases.said(said), ""

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 
 from catalog import offers as listing
-from catalog import wording
+from catalog.citations import cited
 from catalog.counts import Counts, count
 from catalog.filters import OfferQuery, parse
 from catalog.models import CatalogVersion, Gpu
@@ -62,7 +62,7 @@ def _figure(told: Mapping[str, Any]) -> Figure:
         return Figure(number(rows), "", said(told), f"/?{told['offers']}")
     gpu, attribute = told["gpu"]
     known = fact(gpu, attribute)
-    name, href = wording.source(known["source"]) if known else ("", "")
+    name, href = cited(known["source"]) if known else ("", "")
     value = number(known["value"] * told.get("times", 1)) if known else ""
     return Figure(value, told["unit"], said(told), href, name)
 

@@ -7,12 +7,14 @@ whatever comes from outside goes through `escape` first. `cells` makes the cells
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from html import escape
+from itertools import starmap
 from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString
 
 from catalog import charts, phrases, wording
+from catalog.citations import Citation, citations
 from catalog.columns import Column, Words
 from catalog.currency import Money
 from catalog.freshness import FACTS
@@ -330,8 +332,17 @@ def said(text: str | None) -> str:
 
 @register.filter
 def source_link(text: str | None) -> SafeString:
-    """A source as a link where it leads anywhere."""
-    name, href = wording.source(text)
-    return safe(
-        f'<a class="src" href="{escape(href)}">{escape(name)}</a>' if href else escape(name)
-    )
+    """Each source of a text as a link where it leads anywhere, its address for who looks."""
+    return cited(citations(text))
+
+
+@register.filter
+def cited(sources: Iterable[Citation]) -> SafeString:
+    """Sources in their order."""
+    return safe(escape(gettext("; ")).join(starmap(_cited, sources)))
+
+
+def _cited(name: str, href: str) -> str:
+    if not href:
+        return escape(name)
+    return f'<a class="src" href="{escape(href)}" title="{escape(href)}">{escape(name)}</a>'

@@ -6,7 +6,7 @@ from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from catalog import wording
+from catalog.citations import cited
 from catalog.templatetags.quantities import number, unknown
 from learn import figures
 from learn.words import words
@@ -36,7 +36,7 @@ def gpu(slug: str, attribute: str, times: float = 1) -> SafeString:
     known = figures.fact(slug, attribute)
     if known is None:
         return unknown()
-    name, href = wording.source(known["source"])
+    name, href = cited(known["source"])
     value = number(known["value"] * times)
     return _link(href, value, name) if href else SafeString(escape(value))
 

@@ -71,11 +71,6 @@ def test_a_line_about_a_type_says_nothing_twice() -> None:
     assert summary(alone | {"fabric": "efa", "fabric_generation": "EFAv1"}).endswith("· EFAv1")
 
 
-def test_a_file_on_github_names_its_repository() -> None:
-    name, _href = wording.source("https://github.com/acme/clusters/blob/main/README.md")
-    assert name == "acme/clusters: README.md"
-
-
 def test_a_strip_of_prices_names_its_ends_and_its_signs() -> None:
     drawn = price_strip([("oslo", 2.0), ("tokyo", 3.5)], [1.0])
     said = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
