@@ -15,14 +15,12 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
-from catalog import columns, exchange, freshness, presets, wording
+from catalog import columns, presets, wording
 from catalog import offers as listing
 from catalog.filters import OfferQuery, Rows, parse
 from catalog.models import CatalogVersion, Provider
 from catalog.presets import State, link
-from catalog.quality import quality
 from catalog.query import BadQuery
-from catalog.sources import Origin, not_live, sources
 
 OFFERS = "/"
 COMPARE = "/compare/"
@@ -222,32 +220,7 @@ def without_last(path: str, now: State, query: OfferQuery) -> dict[str, str] | N
     return {"href": link(path, now, **{last: None}), "title": wording.filter_title(last)}
 
 
-# --- Providers and words ----------------------------------------------------------------------
-
-
-@require_safe
-def providers(request: HttpRequest) -> HttpResponse:
-    """Where the catalog comes from: how fresh, how complete, what was refused; and the limits."""
-    found, known = sources(), quality()
-    context = {
-        "room": "providers",
-        "sources": found,
-        "live": sum(each.origin == Origin.LIVE for each in found),
-        "not_live": not_live(found),
-        "limits": [
-            (wording.word("price_model", model), limit) for model, limit in freshness.LIMITS.items()
-        ],
-        "unpriced": freshness.UNPRICED,
-        "facts_days": freshness.FACTS.days,
-        "missed": freshness.MISSED_INTERVALS,
-        "rates": exchange.standing(),
-        "quality": known,
-        "fields": [
-            (name, share, known["documented"][name], known["derived"][name])
-            for name, share in known["coverage"].items()
-        ],
-    }
-    return render(request, "catalog/providers.html", context)
+# --- Words ------------------------------------------------------------------------------------
 
 
 @require_safe

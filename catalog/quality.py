@@ -7,6 +7,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from catalog.applies import arises_sql
 from catalog.cross_checks import cross_checked
 from catalog.discrepancies import discrepancies
 from catalog.facts import STRENGTH
@@ -61,6 +62,7 @@ def quality() -> dict[str, Any]:
         "offers": offers,
         "providers": providers,
         "coverage": by_provider.pop(None, NOTHING),
+        "coverage_in_place": coverage_in_place(),
         "facts_without_source": Fact.objects.live().filter(source="").count(),
         "disputes": disputes,
         "stale_providers": _stale_providers(),
@@ -92,6 +94,20 @@ def coverage(population: str = SEVERAL) -> dict[str | None, Coverage]:
             }
             for provider, offers, *counts in cursor.fetchall()
         }
+
+
+def coverage_in_place() -> dict[str, float | None]:
+    """Coverage over the offers of which a field can be asked at all; null where that is none.
+
+    A PCIe card has no link speed, and what no fabric joins no NICs of one: `applies` says which.
+    """
+    placed = (arises_sql(name) or "true" for name in FIELDS)
+    asked = [f"coalesce(sum(offers) filter (where {where}), 0)" for where in placed]
+    with connection.cursor() as cursor:
+        cursor.execute(f"select {', '.join([*map(_known, FIELDS), *asked])} {_types(SEVERAL)}")
+        counts = cursor.fetchone()
+    pairs = zip(FIELDS, counts[: len(FIELDS)], counts[len(FIELDS) :], strict=True)
+    return {name: round(float(said / all_), 4) if all_ else None for name, said, all_ in pairs}
 
 
 def coverage_by_basis() -> dict[str, Coverage]:

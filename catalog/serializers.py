@@ -61,6 +61,9 @@ class ProviderSerializer(serializers.Serializer[Source]):
     offers = serializers.IntegerField()
     types = serializers.IntegerField()
     quarantined = serializers.IntegerField()
+    coverage = serializers.FloatField(
+        allow_null=True, help_text="Of eight interconnect fields, over types of several GPUs"
+    )
     disputes = serializers.IntegerField()
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db import connection
@@ -11,6 +13,7 @@ from django.db.models import Count, F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from catalog.applies import NO_PLACE
 from catalog.freshness import MISSED_INTERVALS
 from catalog.models import (
     InstanceType,
@@ -65,7 +68,8 @@ class Source:
     types: int
     newest: datetime | None  # of its data, not of the attempt
     quarantined: int  # rows that wait for a person
-    coverage: float | None  # of FIELDS, over its types of several GPUs
+    coverage: float | None  # of FIELDS, over its types of several GPUs, where each has a place
+    fields: Mapping[str, tuple[int, int]]  # of FIELDS, types that it is known and asked of
     disputes: int
     due: datetime | None
     via: int  # offers of its own list that another provider runs
@@ -172,8 +176,10 @@ def _source(
     state: State,
     lease: Lease | None,
 ) -> Source:
-    several = types.get("several", 0)
-    known = sum(types.get(f"known_{name}", 0) for name in FIELDS)
+    fields = {
+        name: (types.get(f"known_{name}", 0), types.get(f"asked_{name}", 0)) for name in FIELDS
+    }
+    known, asked = (sum(counts) for counts in zip(*fields.values(), strict=True))
     return Source(
         provider=provider,
         state=state,
@@ -182,7 +188,8 @@ def _source(
         types=types.get("types", 0),
         newest=listed.get("newest") or offers.get("newest"),
         quarantined=quarantined,
-        coverage=known / (several * len(FIELDS)) if several else None,
+        coverage=round(known / asked, 4) if asked else None,
+        fields=fields,
         disputes=types.get("disputes", 0),
         due=lease.due_at if lease else None,
         via=listed.get("of_others", 0),
@@ -301,6 +308,12 @@ def _by_slug(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
     return {row["slug"]: row for row in rows}
 
 
+def _has_place(name: str) -> Q:
+    """What can be asked of a type at all; a value that stands there counts."""
+    none = (Q(**{f"{other}__in": values}) for other, values in NO_PLACE.get(name, {}).items())
+    return Q(**{f"{name}__isnull": False}) | ~reduce(or_, none, Q(pk__isnull=True))
+
+
 def _types() -> dict[str, dict[str, Any]]:
     """Types that are listed now: how many, how many of several GPUs, and what is known of those."""
     listed = InstanceType.objects.filter(
@@ -312,10 +325,12 @@ def _types() -> dict[str, dict[str, Any]]:
             "id", filter=several & Q(**{f"{name}__isnull": False}), distinct=True
         )
         for name in FIELDS
+    } | {
+        f"asked_{name}": Count("id", filter=several & _has_place(name), distinct=True)
+        for name in FIELDS
     }
     rows = listed.values(slug=F("provider")).annotate(
         types=Count("id", distinct=True),
-        several=Count("id", filter=several, distinct=True),
         disputes=Count("id", filter=~Q(disputed=[]), distinct=True),
         **known,
     )

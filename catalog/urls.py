@@ -2,7 +2,15 @@
 
 from django.urls import include, path
 
-from catalog import accuracy_page, fabric_page, instance_page, network_page, pages, ranking
+from catalog import (
+    accuracy_page,
+    fabric_page,
+    instance_page,
+    network_page,
+    pages,
+    provider_page,
+    ranking,
+)
 
 urlpatterns = [
     path("api/v1/", include("catalog.api_urls")),
@@ -12,7 +20,8 @@ urlpatterns = [
     path("workloads/<slug:slug>/", ranking.ranking, name="ranking"),
     path("workloads/<slug:slug>/network/", network_page.network, name="network"),
     path("fabrics/", fabric_page.fabrics, name="fabrics"),
-    path("providers/", pages.providers, name="providers"),
+    path("providers/", provider_page.providers, name="providers"),
+    path("providers/<slug:slug>/", provider_page.provider, name="provider"),
     path("learn/values/", pages.values, name="values"),
     path("learn/accuracy/", accuracy_page.accuracy, name="accuracy"),
     path("robots.txt", pages.robots),

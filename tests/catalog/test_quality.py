@@ -1,6 +1,7 @@
 """The numbers of `manage.py quality`."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 
 from catalog.models import QuarantinedRow
 from catalog.quality import KINDS, quality
@@ -17,7 +19,8 @@ from tests.catalog.conftest import MONDAY, facts, offer, scrape
 
 pytestmark = pytest.mark.django_db
 KEYS = {
-    "offers", "providers", "coverage", "facts_without_source", "disputes", "stale_providers",
+    "offers", "providers", "coverage", "coverage_in_place", "facts_without_source", "disputes",
+    "stale_providers",
     "quarantined", "documented", "spec", "stated", "measured", "derived", "by_provider",
     "provisional", "nvidia_amd", "disputes_by_attribute", "discrepancies", "oldest_checks",
     "facts_past_their_limit", "cross_checks", "price_discrepancies",
@@ -36,6 +39,30 @@ def test_coverage_is_the_share_of_multi_gpu_offers_that_say_it() -> None:
     coverage = numbers["coverage"]
     assert (coverage["fabric"], coverage["gpudirect_rdma"], coverage["sharp"]) == (0.5, 0.5, 0)
     assert coverage["scale_up"] == 1  # eight SXM GPUs on a board: derived, by a named rule
+
+
+def test_what_has_no_place_is_not_asked_for() -> None:
+    """Cards on PCIe alone have no link speed, and where no fabric is there are no NICs of one."""
+    alone = facts("acme/cards", scale_up="pcie", fabric="none")
+    told = facts("acme/told", scale_up="nvswitch", scale_up_gbytes_per_s=450, fabric="roce")
+    scrape([offer("cards", facts=alone), offer("told", facts=told), offer("silent")])
+    placed, whole = quality()["coverage_in_place"], quality()["coverage"]
+    assert (placed["fabric_nics"], whole["fabric_nics"]) == (0, 0)
+    known = whole["scale_up_gbytes_per_s"]
+    assert placed["scale_up_gbytes_per_s"] == pytest.approx(known * 3 / 2, abs=2e-4)
+    assert placed["fabric"] == whole["fabric"]
+    said = StringIO()
+    call_command("quality", stdout=said)
+    assert re.search(r"scale_up_gbytes_per_s .*where it has a place", said.getvalue())
+
+
+def test_of_a_catalog_without_fabrics_nobody_asks_for_nics(client: Client) -> None:
+    scrape([offer("cards", facts=facts("acme/cards", scale_up="pcie", fabric="none"))])
+    assert quality()["coverage_in_place"]["fabric_nics"] is None
+    [told] = client.get("/api/v1/providers/?fields=slug,coverage").json()["results"]
+    assert told["slug"] == "acme"
+    shown = client.get("/providers/").content.decode()
+    assert f"<b>{100 * told['coverage']:.0f}</b>" in shown
 
 
 def test_disputes_stale_providers_and_quarantine_are_counted() -> None:

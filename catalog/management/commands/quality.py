@@ -36,7 +36,16 @@ class Command(BaseCommand):
         say("it is known (provisional: its source does not promise it):")
         say(f"  {'':<28}" + "".join(f"{way:>12}" for way in ways))
         for name in FIELDS:
-            say(f"  {name:<28}" + "".join(f"{numbers[way][name]:>12.1%}" for way in ways))
+            shares = "".join(f"{numbers[way][name]:>12.1%}" for way in ways)
+            say(f"  {name:<28}{shares}{self._in_place(numbers, name)}")
+
+    @staticmethod
+    def _in_place(numbers: dict[str, Any], name: str) -> str:
+        """The share of the offers of which it can be asked, where those are fewer than all."""
+        share = numbers["coverage_in_place"][name]
+        if share is None or share == numbers["coverage"][name]:
+            return ""
+        return f"  {share:.1%} where it has a place"
 
     def _doubtful(self, numbers: dict[str, Any]) -> None:
         say = self.stdout.write
