@@ -35,27 +35,28 @@ class Counts:
 
 def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
     """Every count of one list."""
+    facets = list(facets)
     conditions = list(query.conditions())
     held = {wanted.name: f"c{index}" for index, (wanted, _, _) in enumerate(conditions)}
     columns = [f"{_key(query)} as k", *(f"{sql} as {held[f.name]}" for f, sql, _ in conditions)]
     values = [value for _, _, filled in conditions for value in filled]
-    everything = " and ".join(held.values()) or "true"
-    parts = [_together(_of_the_list(held, everything), query)]
+    counted, parts = list(_of_the_list(held)), list[str]()
     for index, name in enumerate(facets):
-        others = " and ".join(c for other, c in held.items() if other != name) or "true"
+        others = [c for other, c in held.items() if other != name]
         if arises := FILTERS[name].arises:
             columns.append(f"{arises} as a{index}")
-            others += f" and a{index}"
+            others.append(f"a{index}")
         of_facet, filled = _columns(name, f"v{index}")
         columns += of_facet
         values += filled
-        parts.append(_facet(name, f"v{index}", others, query))
-    # Without facets a row that fails a condition counts for nothing, and need not be read further.
-    where = "true" if facets else f"({everything}) is not false"
+        if FACETS[name]:
+            counted += _reached(name, f"v{index}", others)
+        else:
+            parts.append(_facet(name, f"v{index}", others, query))
     sql = (
-        f"with r as materialized (select * from "
-        f"(select {', '.join(columns)} from {query.source}) a where {where}) "
-        + " union all ".join(parts)
+        f"with r as materialized (select *, {_all(held.values())} as e from "
+        f"(select {', '.join(columns)} from {query.source}) a where {_counts(held, facets)}) "
+        + " union all ".join([_together(counted, query), *parts])
     )
     said: dict[str, dict[str | None, int]] = defaultdict(dict)
     for what, value, rows in rows_of(sql, [*values, *query.at]):
@@ -79,8 +80,9 @@ def misses(query: OfferQuery) -> list[tuple[tuple[str, ...], int]]:
         f"case when ({sql}) is not true then '{wanted.name}' end" for wanted, sql, _ in conditions
     )
     values = [value for _, _, filled in conditions for value in filled]
+    rows = "count(*)" if query.rows is Rows.REGION else "count(distinct k)"
     sql = (
-        f"select failed, {_rows(query)} from (select {_key(query)} as k, "
+        f"select failed, {rows} from (select {_key(query)} as k, "
         f"array_remove(array[{failed}]::text[], null) as failed from {query.source}) r "
         "group by failed"
     )
@@ -94,16 +96,34 @@ def _key(query: OfferQuery) -> str:
     """A number for what is one row of this list."""
     if query.rows is Rows.REGION:
         return "offer_id"
-    names = "instance_type_id, coalesce(via, ''), coalesce(tier, ''), price_model"
-    return f"hashtextextended(concat_ws('|', {names}), 0)"  # absent is a place of its own
+    names = "coalesce(via, ''), coalesce(tier, ''), price_model"  # absent is a place of its own
+    return f"hashtextextended(concat_ws('|', {names}), instance_type_id)"
 
 
-def _of_the_list(held: Mapping[str, str], everything: str) -> Iterator[Counted]:
+def _all(conditions: Iterable[str]) -> str:
+    return " and ".join(conditions) or "true"
+
+
+def _counts(held: Mapping[str, str], facets: Sequence[str]) -> str:
+    """Whether a row counts for anything: all but it are left unread, the earlier the better.
+
+    For the list it does unless a condition is false, and for a facet where all others are true. So
+    a condition that no facet leaves out is one of the conjunction, and narrows what is read.
+    """
+    apart = {name: column for name, column in held.items() if name in facets}
+    fixed = [f"({c}) is not false" for name, c in held.items() if name not in apart]
+    if apart:
+        others = [_all(c for other, c in held.items() if other != name) for name in apart]
+        fixed.append(f"(({_all(apart.values())}) is not false or {' or '.join(others)})")
+    return _all(fixed)
+
+
+def _of_the_list(held: Mapping[str, str]) -> Iterator[Counted]:
     """All rows, and those that would be among them were it not for an unknown, by the filter."""
-    yield ROWS, None, everything
-    yield LEFT_OUT, None, f"({everything}) is null"
+    yield ROWS, None, "e"
+    yield LEFT_OUT, None, "e is null"
     for name, column in held.items():
-        yield LEFT_OUT, name, f"({everything}) is null and {column} is null"
+        yield LEFT_OUT, name, f"e is null and {column} is null"
 
 
 def _columns(name: str, column: str) -> tuple[list[str], list[object]]:
@@ -116,32 +136,37 @@ def _columns(name: str, column: str) -> tuple[list[str], list[object]]:
     return [*reached, f"{wanted.fields[0]} is null as {column}"], list(FACETS[name])
 
 
-def _facet(name: str, column: str, others: str, query: OfferQuery) -> str:
-    if not FACETS[name]:
-        n = _rows(query)
-        what = _facet_of(name)
-        return f"select '{what}', {column}, {n} from r where {others} group by {column}"
+def _reached(name: str, column: str, others: Sequence[str]) -> Iterator[Counted]:
+    """Of a facet of thresholds, the rows that reach each."""
     reached = [(t, f"{column}_{n}") for n, t in enumerate(FACETS[name])]
-    counted = [(_facet_of(name), value, holds) for value, holds in (*reached, (None, column))]
-    return _together(counted, query, where=others)
+    for value, holds in (*reached, (None, column)):
+        yield _facet_of(name), value, _all([*others, holds])
+
+
+def _facet(name: str, column: str, others: Sequence[str], query: OfferQuery) -> str:
+    """Of a facet of values, the rows of each."""
+    rows = f"select {column} from r where {_all(others)}"
+    if query.rows is Rows.TYPE:
+        rows += f" group by k, {column}"
+    return f"select '{_facet_of(name)}', {column}, count(*) from ({rows}) v group by {column}"
 
 
 def _facet_of(name: str) -> str:
     return f"facet {name}"
 
 
-def _rows(query: OfferQuery) -> str:
-    return "count(*)" if query.rows is Rows.REGION else "count(distinct k)"
-
-
-def _together(counted: Iterable[Counted], query: OfferQuery, where: str = "true") -> str:
-    """Several counts in one pass."""
-    counted, n = list(counted), _rows(query)
+def _together(counted: Sequence[Counted], query: OfferQuery) -> str:
+    """Several counts in one pass: of types, by what holds in any region."""
     whats = ", ".join(f"'{what}'" for what, _, _ in counted)
     values = ", ".join("null" if value is None else f"'{value}'" for _, value, _ in counted)
-    counts = ", ".join(f"{n} filter (where {holds})" for _, _, holds in counted)
+    rows, holds = "r", [condition for _, _, condition in counted]
+    if query.rows is Rows.TYPE:
+        any_region = ", ".join(f"bool_or({each}) as h{n}" for n, each in enumerate(holds))
+        rows = f"(select {any_region} from r group by k) h"
+        holds = [f"h{n}" for n in range(len(counted))]
+    counts = ", ".join(f"count(*) filter (where {each})" for each in holds)
     return (
-        f"select t.* from (select array[{counts}] as n from r where {where}) a, "
+        f"select t.* from (select array[{counts}] as n from {rows}) a, "
         f"unnest(array[{whats}], array[{values}]::text[], a.n) t"
     )
 

@@ -75,12 +75,14 @@ _REGIONAL = dict.fromkeys(REGIONAL, "text") | {
 }
 COLUMNS = ("offer_id", "instance_type_id", *OFFER_KEYS, *_HELPERS)
 
+# Providers are joined as if some had none, so that a list that asks for nothing of theirs (a title,
+# whether it is stale) leaves them unread.
 _FROM = """
   from catalog_offer o
   {prices}
   join catalog_instancetype t on t.id = o.instance_type_id
-  join catalog_provider p on p.slug = t.provider_id
-  join catalog_provider l on l.slug = o.listed_by_id
+  left join catalog_provider p on p.slug = t.provider_id
+  left join catalog_provider l on l.slug = o.listed_by_id
   left join catalog_region r on r.provider_id = t.provider_id and r.region = o.region
   left join catalog_country c on c.code = coalesce(o.country, r.country)"""
 
