@@ -4,6 +4,7 @@ The URL is the whole state, and the form a plain GET: nothing here needs JavaScr
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -19,8 +20,21 @@ from catalog.presets import State, link, reading, state
 from catalog.query import CONTINENTS, BadQuery
 
 FABRICS = "/fabrics/"
+API = "/api/v1/fabrics/"
+# Who looks for a network wants a fast one, and of equal ones the cheapest.
+DEFAULT_SORT = "-gbits_per_s_per_gpu,usd_per_gpu_hour"
+SORTED_BY = {
+    "name": "provider", "price": "usd_per_gpu_hour", "speed": "-gbits_per_s_per_gpu",
+    "size": "-max_gpus",
+}  # fmt: skip
 SPEEDS = ("50", "100", "200", "400", "800")  # [Gb/s] per GPU, one way
-KEPT = ("infiniband", "country", "include_unknown", "page_size")  # that the form has no field for
+KEPT = (
+    "infiniband",
+    "country",
+    "include_unknown",
+    "page_size",
+    "sort",
+)  # that the form has no field for
 UNIONS = ("technology",)  # lists that only this page has
 
 
@@ -39,9 +53,11 @@ def fabrics(request: HttpRequest) -> HttpResponse:
         "left_out": left_out(now, found),
         "problems": problems,
         "filtered": filtered,
+        "sorts": sorts(now),
         "links": {
             "all": FABRICS,
-            "json": link("/api/v1/fabrics/", now, cursor=now.get("cursor")),
+            "json": link(API, now, sort=_sort(now), cursor=now.get("cursor")),
+            "csv": link(API, now, sort=_sort(now), cursor=now.get("cursor"), format="csv"),
             "next": found.next and link(FABRICS, now, cursor=found.next),
             "previous": found.previous and link(FABRICS, now, cursor=found.previous),
         },
@@ -58,12 +74,33 @@ def readable(
     while True:
         try:
             query = parse(asked)
+            if not asked.get("sort"):
+                query = replace(query, sort=parse(QueryDict(f"sort={DEFAULT_SORT}")).sort)
             return now, query, find(query), problems
         except BadQuery as bad:
             wrong = {name for name in asked if name[:80] in bad.fields}
             problems += [_problem(now, name, bad.fields[name[:80]]) for name in sorted(wrong)]
             now = {name: text for name, text in now.items() if name not in wrong} if wrong else {}
             asked = reading(now)
+
+
+def _sort(now: State) -> str:
+    return now.get("sort") or DEFAULT_SORT
+
+
+def sorts(now: State) -> dict[str, dict[str, str]]:
+    """For each heading its link, its arrow and its aria-sort: only the leading field has them."""
+    first = _sort(now).split(",")[0]
+    found = {}
+    for heading, usual in SORTED_BY.items():
+        field = usual.removeprefix("-")
+        leads = first.removeprefix("-") == field
+        down = first.startswith("-")
+        turned = (field if down else f"-{field}") if leads else usual
+        aria = ("descending" if down else "ascending") if leads else ""
+        arrow = {"descending": "▼", "ascending": "▲"}.get(aria, "")
+        found[heading] = {"href": link(FABRICS, now, sort=turned), "aria": aria, "arrow": arrow}
+    return found
 
 
 def _state(given: QueryDict) -> dict[str, str]:

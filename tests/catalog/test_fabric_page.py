@@ -1,5 +1,6 @@
 """The page of fabrics over a small market: a form, a sentence, a table; complete as HTML."""
 
+import csv
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -49,13 +50,37 @@ def test_it_is_in_the_navigation_and_says_what_a_region_is_not(show: Show) -> No
     html = show()
     assert '<a href="/fabrics/" aria-current="page">Fabrics</a>' in html
     assert "Same region is not same fabric" in text_of(html)
-    assert types(html) == ["unsized", "unsped", "large", "small", "rack"]
+    assert types(html)[-1] == "unsped", "an unknown speed comes last"
+    assert len(types(html)) == 5
 
 
 def test_rows_are_those_of_the_api_in_its_order(show: Show, client: Client) -> None:
     query = "gpus_min=64&infiniband=true&include_unknown=max_gpus"
-    rows = client.get(f"/api/v1/fabrics/?{query}").json()["results"]
-    assert types(show(query)) == [row["instance_types"][0]["instance_type"] for row in rows]
+    for sort in ("", "&sort=usd_per_gpu_hour", "&sort=-max_gpus", "&sort=provider"):
+        html = show(query + sort)
+        told = client.get(href(html, "JSON")).json()["results"]
+        assert types(html) == [row["instance_types"][0]["instance_type"] for row in told]
+        lines = client.get(href(html, "CSV")).content.decode().strip().splitlines()
+        assert [row["slug"] for row in told] == [row["slug"] for row in csv.DictReader(lines)], sort
+
+
+def test_the_fastest_come_first_of_equal_ones_the_cheapest_and_a_heading_turns(
+    show: Show, client: Client
+) -> None:
+    html = show()
+    rows = client.get(href(html, "JSON")).json()["results"]
+    speeds = [row["gbits_per_s_per_gpu"] for row in rows if row["gbits_per_s_per_gpu"] is not None]
+    assert speeds == sorted(speeds, reverse=True)
+    assert 'aria-sort="descending"' in html
+    turned = show(href(html, "Gb/s per GPU ▼").partition("?")[2])
+    assert 'aria-sort="ascending"' in turned
+    assert "The fastest come first" not in text_of(turned)
+    assert 'name="sort"' in turned, "the form keeps the order"
+
+
+def href(html: str, text: str) -> str:
+    """Where the link of that text leads."""
+    return unescape(re.findall(rf'<a href="([^"]*)">{re.escape(text)}\s*</a>', html)[0])
 
 
 def test_what_an_unknown_left_out_is_counted_and_can_be_let_in(show: Show) -> None:
@@ -65,7 +90,8 @@ def test_what_an_unknown_left_out_is_counted_and_can_be_let_in(show: Show) -> No
     assert "1 fabric matches. 1 more is left out: its largest cluster is unknown." in said
     (link,) = re.findall(r'<a href="\?*([^"]*include_unknown[^"]*)">', html)
     let_in = show(unescape(link).partition("?")[2])
-    assert types(let_in) == ["large", "unsized"]
+    assert set(types(let_in)) == {"large", "unsized"}
+    assert types(let_in)[0] == "large", "what an unknown let in comes last"
     assert "Fabrics are included although their largest cluster is unknown." in text_of(let_in)
     assert 'name="include_unknown" value="gpus_min"' in let_in  # the form keeps it
 
@@ -104,7 +130,7 @@ def test_a_bad_parameter_is_a_400_that_says_what_it_must_be(show: Show) -> None:
     assert 'role="alert"' in html
     assert "gpus_min=many must be a whole number" in said
     assert "colour=red is not a parameter" in said
-    assert types(html) == ["unsized", "large", "small", "rack"]  # by the rest it is filtered
+    assert set(types(html)) == {"unsized", "large", "small", "rack"}  # by the rest it is filtered
 
 
 def test_what_comes_from_outside_is_text(show: Show) -> None:
@@ -130,5 +156,5 @@ def test_it_speaks_japanese(show: Show) -> None:
 def test_it_costs_few_queries(
     show: Show, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):  # seven of its own, and when the catalog changed
         show()
