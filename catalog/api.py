@@ -14,9 +14,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from catalog import estimates, fabric_list, fabric_query, instances, offers, replies, schema
+from catalog import (
+    body_schema,
+    estimates,
+    fabric_list,
+    fabric_query,
+    instances,
+    offers,
+    replies,
+    schema,
+)
 from catalog.fabric_query import FabricQuery
-from catalog.filters import OfferQuery, parse
+from catalog.filters import OfferQuery, read
 from catalog.kept import kept_or_made
 from catalog.models import CatalogVersion
 from catalog.quality import quality
@@ -34,9 +43,9 @@ class Offers(APIView):
         """List offers.
 
         An unknown satisfies no filter; `left_out` counts the rows that one kept out, and
-        `include_unknown` lets them in.
+        `include_unknown` lets them in. Filters that no offer can pass both are in `contradictions`.
         """
-        query = parse(request.query_params)
+        query = read(request.query_params)
         return replies.unless_known(request, lambda: _written(query, request))
 
 
@@ -129,7 +138,7 @@ class Workloads(APIView):
 class Estimates(APIView):
     """`POST estimates/`: clusters ranked for one workload."""
 
-    @extend_schema(**schema.ESTIMATES)
+    @extend_schema(**body_schema.DOOR)
     def post(self, request: Request) -> HttpResponse:
         """Rank the clusters that the filter lets through, with breakdown, layout and interval."""
         nothing_asked(request)

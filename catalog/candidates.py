@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 from django.utils import timezone
@@ -26,7 +27,12 @@ OF_THE_FABRIC = frozenset((
     "fabric", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s", "gpudirect",
     "gpudirect_rdma", "sharp", "oversubscription",
 ))  # fmt: skip
-MOST_WORK = 40_000_000  # candidate layouts × kinds of cluster of one request: about 10 s of a core
+# What one request may cost, in searches: one for each kind of cluster, about 3 ms of a quiet core,
+# and one more for so many layouts; a count that is looked for takes as many searches more.
+MOST_WORK = 1200
+LAYOUTS_OF_A_SEARCH = 18_000
+SEARCHES_FOR_A_COUNT = 2
+TYPICAL_NODES = 64  # of a count that is not known yet
 
 
 class TooMuch(Exception):
@@ -254,7 +260,7 @@ def estimates(asked: Asked, candidates: Iterable[Candidate]) -> dict[str, dict[s
     wanted = {candidate.digest: candidate for candidate in candidates}
     known = dict(Estimate.objects.filter(digest__in=wanted).values_list("digest", "result"))
     missing = [candidate for digest, candidate in wanted.items() if digest not in known]
-    _refuse_too_much(asked, missing)
+    _refuse(asked.job, [candidate.gpus for candidate in missing])
     fresh = []
     for candidate in missing:
         fresh.append(_computed(candidate, asked))
@@ -275,12 +281,28 @@ def timed(asked: Asked, found: Sequence[Candidate]) -> Iterator[tuple[Candidate,
         yield candidate, widened(times[candidate.digest], disputed)
 
 
-def _refuse_too_much(asked: Asked, missing: Iterable[Candidate]) -> None:
-    work = sum(layouts_considered(asked.job, each.gpus) for each in missing)
+def refuse_too_much(asked: Asked, found: Sequence[Machine]) -> None:
+    """Refuse to look for the counts of so many kinds of cluster, before any is looked for.
+
+    Raises
+    ------
+    TooMuch
+        Over the cap of one request.
+    """
+    if asked.counts:
+        kinds = {(m.cluster.bare(), m.most_gpus): m for m in found}.values()
+        sizes = [min(m.most_gpus, TYPICAL_NODES * ceil(m.cluster.gpu_count)) for m in kinds]
+        _refuse(asked.job, [max(1, size) for size in sizes], searches=1 + SEARCHES_FOR_A_COUNT)
+
+
+def _refuse(job: scoring.Job, counts: Sequence[int], searches: int = 1) -> None:
+    layouts = sum(layouts_considered(job, gpus) for gpus in counts)
+    work = searches * (len(counts) + layouts // LAYOUTS_OF_A_SEARCH)
     if work > MOST_WORK:
         raise TooMuch(
-            f"this asks for {work:,} layouts, and {MOST_WORK:,} are the most of one request: "
-            "narrow the filter or take fewer GPUs."
+            f"this asks for {work:,} searches ({len(counts):,} kinds of cluster, {layouts:,} "
+            f"layouts), and {MOST_WORK:,} are the most of one request: narrow the filter to fewer "
+            "providers or GPUs, or fix more of the job."
         )
 
 

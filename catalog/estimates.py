@@ -11,7 +11,15 @@ from typing import Any
 import scoring
 from catalog import advice, doubt, growth, money, wishes
 from catalog.alternatives import alternatives
-from catalog.candidates import Candidate, TooMuch, Unfinished, left_out, machines, timed
+from catalog.candidates import (
+    Candidate,
+    TooMuch,
+    Unfinished,
+    left_out,
+    machines,
+    refuse_too_much,
+    timed,
+)
 from catalog.counts import misses
 from catalog.filters import OfferQuery
 from catalog.kept import is_kept, kept_or_made
@@ -127,6 +135,7 @@ def _told(question: Asked) -> object:
 
 def _ranked(question: Asked) -> dict[str, Any]:
     offered, without = machines(question)
+    refuse_too_much(question, offered)
     found, too_few = wishes.counted(question, offered)
     without += too_few
     kept, broken, unfit = [], [], []

@@ -236,7 +236,21 @@ class OfferQuery:
 
 
 def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
-    """The query string as a checked query.
+    """The query string as a checked query that some offer may pass.
+
+    Raises
+    ------
+    BadQuery
+        As `read`, and naming filters that contradict each other.
+    """
+    asked = read(query, also)
+    if wrong := contradictions(asked):
+        raise BadQuery(wrong)
+    return asked
+
+
+def read(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
+    """The query string as a checked query; no offer may pass it.
 
     Parameters
     ----------
@@ -271,18 +285,18 @@ def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         currency=reading.one("currency", in_currency(as_of)),
     )
     reading.finish(also)
-    if wrong := dict(_contradictions(asked)):
-        raise BadQuery(wrong)
     return asked
 
 
-def _contradictions(asked: OfferQuery) -> Iterator[tuple[str, list[str]]]:
+def contradictions(asked: OfferQuery) -> dict[str, list[str]]:
     """Filters of which no offer can pass both, each with what it contradicts."""
+    found = {}
     for one, other in _opposed(asked.filters):
         unknown = [asked.lets_unknown_through(FILTERS[name]) for name in (one, other)]
         if not all(unknown):  # what is unknown would pass both
             for name, against in ((one, other), (other, one)):
-                yield name, [f"contradicts {against}: no offer can pass both."]
+                found[name] = [f"contradicts {against}: no offer can pass both."]
+    return found
 
 
 def _opposed(filters: Mapping[str, object]) -> Iterator[tuple[str, str]]:

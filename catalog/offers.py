@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from catalog.counts import Counts, count, rows_of, rows_read
-from catalog.filters import OfferQuery, Rows
+from catalog.filters import OfferQuery, Rows, contradictions
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
 
@@ -133,6 +133,8 @@ def said(query: OfferQuery) -> dict[str, Any]:
     asked = query.filters or query.count or query.facets
     counts = count(query, query.facets) if asked else Counts()  # without a filter none is left out
     found: dict[str, Any] = {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
+    if opposed := contradictions(query):
+        found["contradictions"] = opposed
     if query.count:
         found["count"] = counts.rows
     if query.currency:

@@ -1,5 +1,6 @@
 """The last step of the OpenAPI schema: what holds for every door, what only the catalog knows."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -44,12 +45,13 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
         for said in path.values():
             said["responses"] = ANY_DOOR | said["responses"]
             for each in said.get("parameters", ()):
-                if each["in"] == "query":
+                if each["in"] == "query" and not each.get("required"):
                     each["allowEmptyValue"] = True  # an empty parameter is an absent one
                 if words := listed.get(each["name"]):
-                    kind = deepcopy(each["schema"])  # others share it, in every schema to come
-                    kind.get("items", kind)["enum"] = words
-                    each["schema"] = kind
+                    each["schema"] = _listed(each["schema"], words)
+            asked = said.get("requestBody", {}).get("content", {}).get("application/json", {})
+            if "schema" in asked:
+                asked["schema"] = _all_listed(asked["schema"], listed)
     for name, component in result["components"]["schemas"].items():
         if not name.endswith("Page"):
             component.pop("required", None)  # `fields` chooses which keys a row has
@@ -57,3 +59,23 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
             if {} in kind.get("oneOf", ()):  # a JSON field is anything, null too, not one of two
                 component["properties"][key] = {}
     return result
+
+
+def _all_listed(body: Json, listed: Mapping[str, list[str]]) -> Json:
+    """The body with what is listed in its fields, and in those of its objects."""
+    fields = {
+        name: _listed(kind, listed[name]) if name in listed else _all_listed(kind, listed)
+        for name, kind in body.get("properties", {}).items()
+    }
+    return body | {"properties": fields} if fields else body
+
+
+def _listed(kind: Json, words: list[str]) -> Json:
+    """The kind with every text of it one of these words: a copy, for others share it."""
+    kind = deepcopy(kind)
+    for each in (kind, kind.get("items", {}), *kind.get("anyOf", ())):
+        for form in (each, each.get("items", {})):
+            if "string" in form.get("type", ()):
+                form["enum"] = [*words, None] if "null" in form["type"] else words
+                form.pop("pattern", None)
+    return kind

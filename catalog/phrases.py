@@ -151,8 +151,9 @@ REASONS = (
     gettext_noop("no offer that the filter lets through can be estimated: left_out says why"),
     gettext_noop("no cluster does it: the nearest, %(cluster)s, %(why)s"),
     gettext_noop(
-        "this asks for %(work)s layouts, and %(most)s are the most of one request: narrow the "
-        "filter or take fewer GPUs."
+        "this asks for %(work)s searches (%(kinds)s kinds of cluster, %(layouts)s layouts), and "
+        "%(most)s are the most of one request: narrow the filter to fewer providers or GPUs, or "
+        "fix more of the job."
     ),
 )
 # What an estimate took for granted, what limits it, and what is odd about it.

@@ -156,7 +156,10 @@ class Reading:
 
     def many(self, name: str, read: Callable[[str], T]) -> tuple[T, ...]:
         """A list: commas and repetition, their union, in the order given."""
-        texts = [text for given in self._given(name) for text in given.split(",") if text]
+        texts = [text for given in self._given(name) if given for text in given.split(",")]
+        if "" in texts:
+            self.wrong.setdefault(name, []).append("is a list with an empty place.")
+            return ()
         values = [self._checked(name, text, read) for text in dict.fromkeys(texts)]
         return tuple(value for value in values if value is not None)
 

@@ -11,8 +11,9 @@ from django.http import QueryDict
 
 import scoring
 from catalog.currency import Currency, in_currency
-from catalog.filters import OfferQuery, parse
-from catalog.query import BadQuery
+from catalog.filters import FILTERS, OfferQuery, read
+from catalog.query import BadQuery, number, truth
+from scoring.goodput import LIMITS
 
 OBJECTIVES = ("usd_per_mtoken", "time", "efficiency", "gpus")
 # What decides the time on a cluster, under the names that catalog and cost model share.
@@ -22,6 +23,7 @@ PHYSICS = (
     "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s", "gpudirect",
     "gpudirect_rdma", "sharp", "oversubscription", "max_gpus_on_one_fabric",
 )  # fmt: skip
+RELIABILITY = LIMITS  # what may be assumed of it, and the most of each
 # What may be supposed: any of them but the GPU, and a second data centre.
 SUPPOSABLE = (*PHYSICS[2:], "site_gpus", "site_link_gbits_per_s", "site_round_trip_ms")
 KEYS = (
@@ -31,6 +33,8 @@ KEYS = (
 MOST_GPUS = 131_072
 MOST = {"hours": 100_000.0, "deadline_hours": 100_000.0, "budget_usd": 1e12, "tokens": 1e18,
         "steps": 1e15}  # fmt: skip
+LEAST = 1e-6  # of each: less is no amount, and its quotients are no numbers
+KINDS = {slug: str(scoring.job_fields(slug)["kind"]) for slug in scoring.jobs()}  # of presets
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ def asked(body: object) -> Asked:
     found = Asked(
         job=job_of(workload),
         workload=workload,
-        query=parse(as_query(body.get("filter", {}))),
+        query=read(as_query(body.get("filter", {}))),
         gpus=gpus,
         nodes=nodes,
         objective=body.get("objective", OBJECTIVES[0]),
@@ -243,22 +247,44 @@ def _above_zero(
     value = given.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        wrong[name] = [f"must be a number above 0 and up to {most:g}."]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST <= value <= most:
+        wrong[name] = [f"must be a number above 0, {LEAST:g} at least, and up to {most:g}."]
         return None
     return float(value)
 
 
 def as_query(given: object) -> QueryDict:
-    """The filter of the body, as the query string it stands for."""
+    """The filter of the body, as the query string it stands for.
+
+    Raises
+    ------
+    BadQuery
+        Where a value is none that a query string could hold there.
+    """
     if not isinstance(given, dict):
         raise BadQuery({"filter": ["must be an object of the query parameters of offers/."]})
     query = QueryDict(mutable=True)
+    wrong = {}
     for name, value in given.items():
         values = value if isinstance(value, list) else [value]
-        query.setlist(str(name), [_text(each) for each in values if each is not None])
+        try:
+            query.setlist(str(name), [_text(name, each) for each in values if each is not None])
+        except ValueError as problem:
+            wrong[str(name)[:80]] = [str(problem)]
+    if wrong:
+        raise BadQuery(wrong)
     return query
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _text(name: str, value: object) -> str:
+    """A number where one is asked for, true or false where that is, and else text alone."""
+    takes = FILTERS[name].read if name in FILTERS else None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) and (takes is truth or takes is None):
+        return str(value).lower()
+    if isinstance(value, int | float) and not isinstance(value, bool) and takes is number:
+        return f"{value + 0.0:f}" if isinstance(value, float) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and takes is None:
+        return str(value)
+    raise ValueError("must be text, or a list of texts.")

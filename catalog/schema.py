@@ -12,7 +12,6 @@ from drf_spectacular.utils import (
 )
 from rest_framework.serializers import CharField, IntegerField, Serializer
 
-from catalog.estimates import MOST_GPUS, SCENARIOS
 from catalog.fabric_query import KEYS, SORTS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
@@ -27,9 +26,11 @@ from catalog.query import (
     country,
     gpu,
     moment,
+    name,
     number,
     slug,
     truth,
+    words,
 )
 from catalog.records import OFFER_KEYS, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
@@ -104,6 +105,11 @@ OFFER_PAGE: Json = {
         "count": {"type": "integer"},
         "left_out": {"type": "integer"},
         "left_out_by": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "contradictions": {
+            "type": "object",
+            "description": "Filters that no offer can pass both, and what each contradicts",
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
         "facets": {
             "type": "object",
             "additionalProperties": {
@@ -133,7 +139,11 @@ def _filter(wanted: Filter) -> OpenApiParameter:
     )
 
 
+# Any text but what Postgres cannot keep, and what stands for bytes that are none.
+_TEXT: Json = {"type": "string", "maxLength": 200, "pattern": "^[^\\u0000\\ufffd]*$"}
 _OF_READERS: dict[Callable[[str], object], Json] = {
+    name: _TEXT | {"pattern": "^[^\\u0000\\ufffd,]+$"},  # a comma parts two
+    words: _TEXT,
     number: {"type": "string", "pattern": f"^({NUMBER.pattern})$"},
     truth: {"type": "boolean"},
     gpu: {"type": "string", "enum": sorted(gpus())},
@@ -149,7 +159,7 @@ _OF_READERS: dict[Callable[[str], object], Json] = {
 def kind_of(read: Callable[[str], object]) -> Json:
     """The schema of a parameter's text, by its reader."""
     if choices := getattr(read, "choices", None):
-        return _one_of(choices)
+        return one_of(choices)
     return _OF_READERS.get(read, _WORDS)
 
 
@@ -165,6 +175,7 @@ def parameter(
     )
 
 
+_SIGNED: Json = {"type": "string", "not": {"minLength": 1}}
 _PAGE_SIZE: Json = {
     "type": ["integer", "string"],
     "anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE}, {"const": "all"}],
@@ -175,16 +186,22 @@ def form(keys: Iterable[str], sortable: Iterable[str]) -> tuple[OpenApiParameter
     """How a list is shown: its order, its page, its columns, its format."""
     orders = [order for name in sortable for order in (name, f"-{name}")]
     return (
-        parameter("sort", _one_of(orders), "Order; unknown is last both ways", many=True),
+        parameter("sort", one_of(orders), "Order; unknown is last both ways", many=True),
         parameter("page_size", _PAGE_SIZE, "Rows; `all` sends the whole list while it is read"),
-        parameter("cursor", _WORDS, "From `next` or `previous` of the same query"),
-        parameter("fields", _one_of(keys), "Keys to show", many=True),
-        parameter("format", _one_of(Format), "How to write"),
+        parameter(
+            "cursor",
+            _SIGNED,
+            "From `next` or `previous` of the same query: none that one "
+            "makes up is signed by us, so none is allowed here",
+        ),
+        parameter("fields", one_of(keys), "Keys to show", many=True),
+        parameter("format", one_of(Format), "How to write"),
         parameter("count", {"type": "boolean"}, "Count the whole list"),
     )
 
 
-def _one_of(words: Iterable[str]) -> Json:
+def one_of(words: Iterable[str]) -> Json:
+    """One word of a closed list."""
     return {"type": "string", "enum": [str(word) for word in words]}
 
 
@@ -194,12 +211,12 @@ CURRENCY = parameter(
     "with its day (in prices/ and estimates/ whatever says usd)",
 )  # fmt: skip
 _CONTROLS = (
-    parameter("include_unknown", _one_of(UNKNOWABLE),
+    parameter("include_unknown", one_of(UNKNOWABLE),
               "Let rows through whose value is unknown here", many=True),
     parameter("include_stale", {"type": "boolean"}, "Rank old prices beside fresh ones"),
-    parameter("rows", _one_of(Rows), "One row per type, with its lowest region, or every region"),
+    parameter("rows", one_of(Rows), "One row per type, with its lowest region, or every region"),
     *form(FIELDS, SORTABLE),
-    parameter("facets", _one_of(sorted(FACETS)), "Count values", many=True),
+    parameter("facets", one_of(sorted(FACETS)), "Count values", many=True),
     parameter("as_of", kind_of(moment), "Prices as of a day or an ISO time"),
     CURRENCY,
 )  # fmt: skip
@@ -279,11 +296,11 @@ FABRICS: Json = {
         parameter("gpus_min", {"type": "integer", "minimum": 1, "maximum": 9_999_999},
                   "GPUs on one fabric", example=64),
         parameter("fabric_gbits_per_s_per_gpu_min", kind_of(number), "Gb/s per GPU, one way"),
-        parameter("technology", _one_of(FabricKind), "Fabric: any of", many=True),
+        parameter("technology", one_of(FabricKind), "Fabric: any of", many=True),
         parameter("infiniband", {"type": "boolean"}, "InfiniBand, or anything else"),
         parameter("region", kind_of(slug), "A type of it is on offer there", many=True),
         parameter("country", kind_of(country), "The same, by country", many=True),
-        parameter("continent", _one_of(CONTINENTS), "The same, by continent", many=True),
+        parameter("continent", one_of(CONTINENTS), "The same, by continent", many=True),
         parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
                    "Let fabrics through of which this is unknown; each row names it", many=True),
         *form(KEYS, SORTS),
@@ -318,52 +335,3 @@ def plain_door(name: str, says: str, missing: str = "") -> Json:
     if missing:
         answers[(404, "application/json")] = OpenApiResponse(ERROR, missing)
     return {"operation_id": name, "responses": answers}
-
-
-ESTIMATE_REQUEST: Json = {
-    "type": "object",
-    "required": ["workload"],
-    "not": {"required": ["gpus", "nodes"]},
-    "properties": {
-        "workload": {"oneOf": [{"type": "string"}, {"type": "object"}]},
-        "gpus": {"type": "integer", "minimum": 1, "maximum": MOST_GPUS},
-        "nodes": {"type": "integer", "minimum": 1, "maximum": MOST_GPUS},
-        "filter": {"type": "object", "additionalProperties": True},
-        "objective": {"type": "string", "enum": ["usd_per_mtoken", "time", "efficiency", "gpus"]},
-        **{
-            name: {"type": ["number", "null"], "exclusiveMinimum": 0}
-            for name in ("hours", "tokens", "steps", "deadline_hours", "budget_usd")
-        },
-        "reliability": {"type": "object"},
-        "what_if": {"oneOf": [_one_of(SCENARIOS), {"type": "object"}]},
-        "scenarios": {"type": "boolean"},
-        "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
-    },
-}
-ESTIMATES: Json = {
-    "operation_id": "estimates",
-    "request": {"application/json": ESTIMATE_REQUEST},
-    "responses": {
-        (200, "application/json"): OpenApiResponse({"type": "object"}, "Ranked clusters"),
-        (422, "application/json"): OpenApiResponse(ERROR, "Over the cost cap, which is named"),
-        **FAILED,
-    },
-    "examples": [
-        OpenApiExample(
-            "Llama 3 70B on 256 GPUs",
-            {"workload": "llama3-70b-pretrain", "gpus": 256, "filter": {"nvlink": "true"}},
-            request_only=True,
-        ),
-        OpenApiExample(
-            "1T tokens in 30 days under $2 M: the smallest cluster that does",
-            {
-                "workload": "llama3-8b-pretrain",
-                "tokens": 1e12,
-                "deadline_hours": 720,
-                "budget_usd": 2e6,
-                "objective": "gpus",
-            },
-            request_only=True,
-        ),
-    ],
-}

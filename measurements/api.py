@@ -19,15 +19,16 @@ from measurements.keeping import keep, origin
 from measurements.models import Measurement
 from measurements.pages import may_remove
 
+_SAID: dict[str, Any] = {"type": "string", "minLength": 1, "pattern": r"\S"}
 BODY: dict[str, Any] = {
     "type": "object",
     "required": ["provider", "instance_type", "text"],
     "additionalProperties": False,
     "properties": {
-        "provider": {"type": "string"},
-        "instance_type": {"type": "string"},
-        "text": {
-            "type": "string",
+        "provider": _SAID,
+        "instance_type": _SAID,
+        "text": _SAID
+        | {
             "description": "What nccl-tests or rccl-tests printed, logs too",
         },
         "nodes": {"type": "integer", "minimum": 1, "maximum": nccl.MOST_NODES},

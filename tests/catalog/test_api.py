@@ -424,9 +424,22 @@ def test_a_body_that_is_no_json_is_a_400(post, body):
 
 
 def test_too_much_is_a_422_that_names_the_cap(post, monkeypatch):
-    monkeypatch.setattr("catalog.candidates.MOST_WORK", 100)
-    error = post({"workload": "gpt3-175b-pretrain", "gpus": 512}, status=422)["error"]
-    assert "100" in error["message"]
+    monkeypatch.setattr("catalog.candidates.MOST_WORK", 7)
+    for asked in ({"gpus": 512}, {"tokens": 1e12, "deadline_hours": 720}):
+        error = post({"workload": "gpt3-175b-pretrain", **asked}, status=422)["error"]
+        assert error["code"] == "too_much"
+        assert "7 are the most of one request: narrow the filter" in error["message"]
+
+
+def test_a_preset_on_all_that_is_offered_is_not_too_much_and_a_job_of_many_layouts_is(post):
+    many = {
+        "kind": "train", "layers": 60, "hidden": 7680, "heads": 120, "kv_heads": 8, "vocab": 51200,
+        "seq_len": 4096, "global_batch": 61440, "experts": 240, "topk": 8, "ffn_hidden": 2048,
+    }  # fmt: skip
+    assert post({"workload": "llama3-8b-pretrain", "gpus": 512})["results"]
+    assert "layouts" in post({"workload": many, "gpus": 1920}, status=422)["error"]["message"]
+    one = {"provider": "coreweave", "gpu": "h100-sxm5-80gb"}
+    assert post({"workload": many, "gpus": 1920, "filter": one})["results"]
 
 
 def test_another_method_is_a_405_in_the_one_shape(client):
