@@ -18,7 +18,7 @@ from catalog import wording
 from catalog.currency import DOLLAR
 from catalog.evidence import value_text
 from catalog.facts import ATTRIBUTES
-from catalog.templatetags.quantities import number
+from catalog.templatetags.quantities import is_number, number
 
 Row = Mapping[str, Any]
 SAME = 0.005  # of a value: less is not told
@@ -259,9 +259,10 @@ def gone(status: str) -> str:
 
 
 def claimed(said: Row) -> list[str]:
-    """The values of a dispute, in one order."""
+    """The values of a dispute, in one order: the one that speaks, and those beside it."""
     peers = (c for c in said.get("claims") or () if c["basis"] == said["basis"] and not c["scope"])
-    return sorted({str(c["value"]) for c in peers})
+    values = {said.get("value"), *(c["value"] for c in peers)} - {None}
+    return sorted({str(float(each)) if is_number(each) else str(each) for each in values})
 
 
 def fact_text(attribute: str, value: Any, said: Row) -> str:

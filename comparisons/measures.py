@@ -5,7 +5,7 @@ or the row does not apply). How a fact looks is what the offers page shows (`tem
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -38,6 +38,7 @@ from catalog.templatetags.quantities import (
     whole,
 )
 from comparisons.changes import gone
+from comparisons.claims import Claim, of_facts, of_price
 from comparisons.columns import ABSENT, Column, Money
 from comparisons.snapshot import NOT_OFFERED
 
@@ -55,6 +56,7 @@ class Measure:
     html: Callable[[Column], str]
     better: str = ""
     delta: str = "percent"
+    claims: Callable[[Column], Iterable[Claim]] = lambda _column: ()  # that the value rests on
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,9 @@ def groups(snapshot: Row, columns: Iterable[Column]) -> Iterator[Group]:
     columns, money = list(columns), Money.of(snapshot.get("currency"))
     for place, answer in enumerate(snapshot["workloads"]):
         rows = [column.results[place] for column in columns if place in column.results]
-        yield Group(_asked(answer), tuple(_of_workload(place, rows, money)))
+        measures = _of_workload(place, rows, money)
+        resting = _estimated(place, snapshot)
+        yield Group(asked_on(answer), tuple(replace(each, claims=resting) for each in measures))
     yield Group(_("Inside the instance"), INSIDE)
     yield Group(_("Between instances"), BETWEEN)
     priced = any(column.prices for column in columns)
@@ -78,10 +82,28 @@ def groups(snapshot: Row, columns: Iterable[Column]) -> Iterator[Group]:
     yield Group(_("Evidence"), EVIDENCE)
 
 
+def _estimated(place: int, snapshot: Row) -> Callable[[Column], Iterable[Claim]]:
+    """An estimate rests on the cost model, which read the facts of the offer, and on its price."""
+    model = gettext("cost model %(version)s") % {"version": snapshot["model_version"]}
+    day = str(snapshot["catalog_changed_at"] or "")[:10]
+
+    def claims(column: Column) -> Iterator[Claim]:
+        if place in column.results:
+            yield Claim(gettext("estimate"), model, model, "derived", day)
+            yield from of_price(column.offer)
+
+    return claims
+
+
+def _resting(*names: str) -> Callable[[Column], Iterable[Claim]]:
+    return lambda column: of_facts(column.offer, names)
+
+
 # --- For this workload ------------------------------------------------------------------------
 
 
-def _asked(answer: Row) -> str:
+def asked_on(answer: Row) -> str:
+    """The job, and on how much of it."""
     title = phrases.said(answer["workload"]["title"])
     if answer["nodes"]:
         on = {"title": title, "n": number(answer["nodes"])}
@@ -161,7 +183,7 @@ def _fact(name: str, unit: Words = "", better: str = "", delta: str = "") -> Mea
     return Measure(
         TITLES.get(name, wording.TITLES.get(name, name)), unit or ATTRIBUTES[name].unit,
         _of(name),
-        lambda c: _fact_cell(name, c.offer), better, delta,
+        lambda c: _fact_cell(name, c.offer), better, delta, _resting(name),
     )  # fmt: skip
 
 
@@ -213,20 +235,26 @@ def _cliff(column: Column) -> str:
 
 
 INSIDE = (
-    Measure(_("GPU"), "", _gpu, lambda c: cells.gpu_cell(c.offer)),
+    Measure(_("GPU"), "", _gpu, lambda c: cells.gpu_cell(c.offer),
+            claims=_resting("gpu", "gpu_count", "gpu_memory_gb")),
     _fact("scale_up"),
     Measure(_("NVLink domain"), _("GPUs"), _domain, lambda c: cells.domain_cell(c.offer), "high",
-            "count"),
+            "count", _resting("scale_up_domain_gpus", "scale_up_domain_guaranteed_gpus")),
     Measure(_("NVLink per GPU, one way"), "GB/s", _of("scale_up_gbytes_per_s"),
-            lambda c: cells.inside_cell(c.offer), "high"),
+            lambda c: cells.inside_cell(c.offer), "high",
+            claims=_resting("scale_up_gbytes_per_s", "nvlink_generation")),
 )  # fmt: skip
 BETWEEN = (
-    Measure(_("Fabric"), "", _fabric, lambda c: cells.fabric_cell(c.offer)),
+    Measure(_("Fabric"), "", _fabric, lambda c: cells.fabric_cell(c.offer),
+            claims=_resting("fabric", "fabric_generation", "fabric_nics",
+                            "fabric_gbits_per_s_per_nic")),
     Measure(_("Fabric per GPU, one way"), "Gb/s", _of("fabric_gbits_per_s_per_gpu"),
-            lambda c: cells.per_gpu_cell(c.offer), "high"),
-    Measure(_("Cliff"), _("NVLink ÷ fabric"), _of("cliff"), _cliff, "", ""),
+            lambda c: cells.per_gpu_cell(c.offer), "high",
+            claims=_resting("fabric_gbits_per_s", "gpu_count")),
+    Measure(_("Cliff"), _("NVLink ÷ fabric"), _of("cliff"), _cliff, "", "",
+            _resting("scale_up_gbytes_per_s", "fabric_gbits_per_s", "gpu_count")),
     Measure(_("GPUDirect RDMA"), "", _of("gpudirect_rdma"),
-            lambda c: cells.rdma_cell(c.offer)),
+            lambda c: cells.rdma_cell(c.offer), claims=_resting("gpudirect_rdma")),
     _fact("sharp"),
     _fact("oversubscription", _("n to 1"), "low"),
     _fact("measured_all_reduce_gbytes_per_s", "", "high", "percent"),
@@ -258,21 +286,30 @@ def _of_price(money: Money, *, with_models: bool) -> Iterator[Measure]:
                 return _amount(row, "usd_per_gpu_hour", money) + _place(row)
             return _na(gone(NOT_OFFERED if column.offered else column.status))
 
+        def claims(column: Column) -> Iterator[Claim]:
+            return of_price(column.prices[model]) if model in column.prices else iter(())
+
         title = wording.word("price_model", model)
-        return Measure(title[:1].upper() + title[1:], per_gpu_hour, value, html, "low")
+        title = title[:1].upper() + title[1:]
+        return Measure(title, per_gpu_hour, value, html, "low", claims=claims)
 
     per_gpu_hour = money.per("usd_per_gpu_hour")
     yield Measure(_("This offer"), per_gpu_hour, lambda c: own(c, "usd_per_gpu_hour"),
-                  lambda c: shown(c, "usd_per_gpu_hour"), "low")  # fmt: skip
+                  lambda c: shown(c, "usd_per_gpu_hour"), "low", claims=_own_price)  # fmt: skip
     yield Measure(_("The instance"), _("%(money)s per hour") % {"money": money.sign},
                   lambda c: own(c, "usd_per_hour"),
                   lambda c: _amount(c.offer, "usd_per_hour", money) + cells.terms(c.offer)
-                  if c.offered else _na(gone(c.status)), "low")  # fmt: skip
+                  if c.offered else _na(gone(c.status)), "low", claims=_own_price)  # fmt: skip
     if with_models:
         yield of_model(PriceModel.ON_DEMAND)
         yield of_model(PriceModel.SPOT)
     yield Measure(_("What it is for"), "", lambda c: c.offer["price_includes"] or ABSENT,
-                  lambda c: escape(c.offer["price_includes"] or "") or NOT_APPLICABLE)  # fmt: skip
+                  lambda c: escape(c.offer["price_includes"] or "") or NOT_APPLICABLE,
+                  claims=lambda c: _own_price(c) if c.offer["price_includes"] else ())  # fmt: skip
+
+
+def _own_price(column: Column) -> Iterator[Claim]:
+    return of_price(column.offer) if column.offered else iter(())
 
 
 def _amount(offer: Row, name: str, money: Money) -> str:

@@ -15,6 +15,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -25,7 +26,7 @@ from catalog.estimates import TooMuch
 from catalog.models import Provider
 from catalog.presets import chips
 from catalog.query import BadQuery
-from comparisons import address, asked, keeping, outline, rfq, runs
+from comparisons import address, asked, keeping, outline, paper, rfq, runs
 from comparisons.changes import Change, Kind, changes, summary
 from comparisons.compare_page import shown
 from comparisons.models import Comparison, Run
@@ -170,6 +171,32 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
         ],
         "clusters": len(run.results["offers"]),
     }
+
+
+def printed(request: HttpRequest, found: Comparison, back: str) -> HttpResponse:
+    """The answer for paper, with the evidence of each cell; a 404 where there is none."""
+    context = detail(request, found)
+    run = context["run"]
+    if run is None:
+        raise Http404
+    columns = context["table"].columns
+    context |= {
+        "back": back,
+        "paper": paper.paper(context["table"]),
+        "question": list(paper.question(run.results)),
+        "assumptions": paper.assumptions(run.results, columns),
+        "not_known": paper.not_known(columns),
+        "rfq": rfq.text(run.results, found.name),
+    }
+    return render(request, "comparisons/print.html", context)
+
+
+@never_cache
+@login_required
+@require_safe
+def on_paper(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One's own, to print: the last answer, or the one that `run` names."""
+    return printed(request, own(request, pk), reverse("comparison", args=[pk]))
 
 
 def _named_run(found: Comparison, text: str | None) -> Run | None:

@@ -12,14 +12,13 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from catalog import wording
-from catalog.templatetags.quantities import day_of, number, safe
+from catalog.templatetags.quantities import number, safe
 from comparisons.asked import SHOWN
 from comparisons.changes import SAME, percent, signed
+from comparisons.claims import Claim, of_facts, of_price
 from comparisons.columns import ABSENT, Column, result_of
 from comparisons.form import Snapshot
 from comparisons.measures import FACTS, Measure, groups
-from comparisons.snapshot import OFFERED
 
 Row = Mapping[str, Any]
 
@@ -32,6 +31,7 @@ class Cell:
     delta: str = ""
     look: str = ""  # dn: better; up: worse
     best: bool = False
+    claims: tuple[Claim, ...] = ()  # that it rests on
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,7 @@ def _line(measure: Measure, columns: Sequence[Column]) -> Line:
             safe(measure.html(column)),
             *(_delta(measure, value, values[0]) if place else ("", "")),
             best=best is not None and value == best,
+            claims=tuple(measure.claims(column)),
         )
         for place, (column, value) in enumerate(zip(columns, values, strict=True))
     ]
@@ -185,15 +186,11 @@ def _delta(measure: Measure, value: Any, base: Any) -> tuple[str, str]:
 def _sources(column: Column) -> list[Source]:
     """Each source of a column once, with all that it says."""
     by_source: dict[tuple[Any, ...], list[str]] = {}
-    if column.status == OFFERED and column.offer["source_url"]:
-        about = (column.offer["source_url"], None, str(day_of(column.offer["collected_at"])))
-        by_source[about] = [gettext("price")]
-    for name in FACTS:
-        said = column.offer["evidence"].get(name) or {}
-        for claim in said.get("claims") or [said]:
-            if claim.get("value") is not None and claim.get("source"):
-                about = (claim["source"], claim["basis"], claim["checked"])
-                by_source.setdefault(about, []).append(wording.title(name))
+    prices = of_price(column.offer) if column.offered else ()
+    for claim in (*prices, *of_facts(column.offer, FACTS)):
+        if claim.value:
+            about = (claim.source, claim.basis, claim.day)
+            by_source.setdefault(about, []).append(claim.title)
     return [
         Source(text, basis, day, ", ".join(dict.fromkeys(facts)))
         for (text, basis, day), facts in by_source.items()

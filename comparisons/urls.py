@@ -12,6 +12,7 @@ ONE = [
     path("share/", pages.share, name="share-comparison"),
     path("share/<uuid:share>/revoke/", pages.revoke, name="revoke-share"),
     path("delete/", pages.delete, name="delete-comparison"),
+    path("print/", pages.on_paper, name="print-comparison"),
     path("questions/", pages.questions, name="comparison-questions"),
 ]
 urlpatterns = [
@@ -20,4 +21,5 @@ urlpatterns = [
     path("comparisons/new/", pages.new, name="new-comparison"),
     path("comparisons/<uuid:pk>/", include(ONE)),
     path("shared/<str:token>/", shared_page.shared, name="shared"),
+    path("shared/<str:token>/print/", shared_page.on_paper, name="print-shared"),
 ]

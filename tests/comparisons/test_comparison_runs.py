@@ -1,14 +1,15 @@
 """Runs over a market that moves: what is kept, what changed, what it did; never a $0."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 
-from catalog import estimates
+from catalog import estimates, ingest
 from catalog.filters import OfferQuery
 from catalog.records import PriceModel
-from comparisons import runs, snapshot
+from comparisons import rfq, runs, snapshot
 from comparisons.changes import Kind, changes, summary
 from comparisons.models import Run
 from scoring import MODEL_VERSION
@@ -253,3 +254,28 @@ def test_two_workloads_tell_their_ranks_apart(saved, market):
     ranks = {change.what for change in found if change.kind is Kind.RANK}
     assert ranks <= {f"Rank, {JOB} (64 GPUs)", f"Rank, {JOB} (32 GPUs)"}
     assert ranks
+
+
+def test_a_dispute_that_begins_is_told_with_both_values_and_asked_about(saved):
+    comparison = saved()
+    before = {sharp: facts("acme/ib", sharp=sharp)[-1] for sharp in ("yes", "no")}
+    ingest.state([before["yes"]], "blog")
+    runs.refresh(comparison)
+    ingest.state([replace(before["no"], source="https://acme.example/faq")], "faq")
+    run = runs.refresh(comparison)
+    (change,) = (change for change in runs.since(run) if change.attribute == "sharp")
+    assert (change.was_text, change.now_text) == ("yes", "no ≠ yes")
+    assert change.delta_percent is None
+    assert "Sources disagree on “SHARP in the switches”: no ≠ yes." in rfq.text(run.results, "Q1")
+
+
+def test_a_fact_that_lost_its_source_is_unknown_again_and_no_loss(saved):
+    comparison = saved()
+    stated = facts("acme/dark", oversubscription=2)[-1]
+    ingest.state([stated], "blog")
+    runs.refresh(comparison)
+    ingest.state([], "blog")
+    run = runs.refresh(comparison)
+    (change,) = (change for change in runs.since(run) if change.attribute == "oversubscription")
+    assert (change.was_text, change.now_text, change.delta_percent) == ("2:1", "unknown", None)
+    assert change.was_said["source"] == "https://acme.example/prices"
