@@ -98,9 +98,9 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.metrics.counted",
+    "config.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.middleware.security_headers",
     "config.middleware.who_may_keep",
     "config.doors.cross_origin_reads",
     "config.doors.RateLimits",
