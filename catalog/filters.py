@@ -128,7 +128,7 @@ FILTERS: Mapping[str, Filter] = {
         _at_least("nvlink_domain_gpus_min", "NVLink domain"),
         _at_least("scale_up_domain_gpus_min", "Scale-up domain"),
         _at_least("domain_gpu_memory_gb_min", "GB in one domain"),
-        _at_least("scale_up_gbytes_per_s_min", "NVLink GB/s"),
+        _at_least("scale_up_gbytes_per_s_min", "Links of one GPU, GB/s one way"),
         _among("fabric", "Fabric", one_of(FabricKind)),
         _yes_or_no("infiniband", "InfiniBand", "fabric = 'infiniband'", "fabric"),
         _at_least("fabric_gbits_per_s_min", "Fabric Gb/s"),

@@ -126,8 +126,7 @@ def figures(row: Mapping[str, Any]) -> list[Figure]:
 
 
 def _inside_title(row: Mapping[str, Any]) -> str:
-    nvlink = row["scale_up"] in {"nvswitch", "nvlink_mesh", "nvlink_bridge", None}
-    return gettext("NVLink per GPU, one way") if nvlink else gettext("scale-up per GPU, one way")
+    return gettext("%(links)s per GPU, one way") % {"links": wording.links(row["scale_up"])}
 
 
 def disputes(kind: Mapping[str, Any]) -> list[dict[str, Any]]:

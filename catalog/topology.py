@@ -213,7 +213,7 @@ def _scale_up(drawing: Drawing, links: Links, shift: float) -> None:
         _bridges(drawing, links, top)
     elif links.scale_up == "pcie":
         drawing.box(16, top, 328, 22, "fs2 se", 3)
-        drawing.text(180, top + 15, gettext("host: PCIe only, no NVLink"), "b mid")
+        drawing.text(180, top + 15, gettext("host: PCIe only"), "b mid")
         for index in range(links.drawn):
             x = links.middle(index, links.drawn)
             drawing.line(f"M{x:g} {top + 22:g}V{98 + shift:g}", "se", 1.3)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from catalog.records import Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
+from catalog.records import NVLINK, Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Speak = TypeVar("Speak", bound=Callable[..., str])
 
@@ -91,6 +91,10 @@ SUPPORT: Mapping[str, object] = {
     Support.NO: _("no"),
     Support.CONDITIONAL: _("conditional"),
 }
+LINKS = {
+    ScaleUp.INFINITY_FABRIC_MESH: "Infinity Fabric",
+    ScaleUp.GAUDI_MESH: _("Gaudi links"),
+}
 BASIS = {
     Basis.DOCUMENTED: _("documented"),
     Basis.MEASURED: _("measured"),
@@ -114,7 +118,7 @@ FILTERED = {
     "nvlink_domain_gpus_min": _("NVLink domain"),
     "scale_up_domain_gpus_min": _("Scale-up domain"),
     "domain_gpu_memory_gb_min": _("GB in one domain"),
-    "scale_up_gbytes_per_s_min": _("NVLink GB/s"),
+    "scale_up_gbytes_per_s_min": _("Links GB/s"),
     "fabric": _("Fabric"),
     "infiniband": "InfiniBand",
     "fabric_gbits_per_s_min": _("Fabric Gb/s"),
@@ -207,7 +211,7 @@ UNKNOWN_OF = {
     "domain_gpu_memory_gb": _("memory of one domain"),
     "nvlink_generation": _("NVLink generation"),
     "scale_up_domain_gpus": _("scale-up domain"),
-    "scale_up_gbytes_per_s": _("NVLink speed"),
+    "scale_up_gbytes_per_s": _("speed of the links"),
     "sharp": "SHARP",
     "multi_node": _("way of renting several together"),
     "price_model": _("way of paying"),
@@ -225,6 +229,13 @@ def word(field: str, value: object) -> str:
     """A value of a closed list as people write it; anything else as it stands."""
     words: Mapping[str, object] = WORDS.get(field, SUPPORT)
     return str(words.get(str(value), value))
+
+
+def links(scale_up: str | None) -> str:
+    """What the links between GPUs are called: NVLink, another vendor's, or links where unknown."""
+    if scale_up in list(NVLINK):
+        return "NVLink"
+    return str(LINKS.get(scale_up or "", _("links")))
 
 
 def fabric(technology: str, generation: str | None) -> str:

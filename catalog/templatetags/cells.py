@@ -194,7 +194,7 @@ def cliff_cell(row: Row) -> SafeString:
     if inside is None:
         return nobody_says(row, "cliff")
     rates = [rate / 8 for rate in fabric_per_gpu(row)]
-    label = gettext("NVLink %(inside)s GB/s per GPU, fabric %(between)s") % {
+    label = gettext("links %(inside)s GB/s per GPU, fabric %(between)s") % {
         "inside": number(inside),
         "between": f"{' ≠ '.join(map(number, rates))} GB/s"
         if rates

@@ -110,3 +110,17 @@ def test_a_row_of_prices_is_as_old_as_the_price_on_top() -> None:
     assert row["seen"] == found["lowest"]["collected_at"] == "2026-06-18"
     assert row["older"] == ["spot"]
     assert not found["tiers"]
+
+
+@pytest.mark.parametrize(
+    ("scale_up", "said"),
+    [
+        ("nvswitch", "NVLink per GPU, one way"),
+        ("nvlink_bridge", "NVLink per GPU, one way"),
+        ("infinity_fabric_mesh", "Infinity Fabric per GPU, one way"),
+        ("gaudi_mesh", "Gaudi links per GPU, one way"),
+        (None, "links per GPU, one way"),
+    ],
+)
+def test_links_have_the_name_that_their_vendor_gives_them(scale_up: str | None, said: str) -> None:
+    assert figures(BARE | {"scale_up": scale_up})[0].title == said
