@@ -20,6 +20,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _english(request: pytest.FixtureRequest) -> None:
+    """A test that reads a page in Japanese leaves the next one its English."""
+    if request.config.pluginmanager.hasplugin("django"):
+        from django.utils import translation
+
+        translation.deactivate()
+
+
+@pytest.fixture(autouse=True)
 def _nothing_remembered(request: pytest.FixtureRequest) -> None:
     """Each test has a catalog of its own, whose version may be the number of another's."""
     if "django_db_setup" in request.fixturenames:
