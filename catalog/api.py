@@ -21,6 +21,7 @@ from catalog import (
     fabric_query,
     instances,
     offers,
+    query_words,
     replies,
     schema,
 )
@@ -54,7 +55,8 @@ def _written(query: OfferQuery, request: Request) -> HttpResponseBase:
     said: dict[str, Any] = replies.neighbours(request, found.next, found.previous)
     if query.format is Format.JSON:
         said |= offers.said(query)
-    return replies.listed("offers", query.format, query.keys, found.rows, said, whole=query.whole)
+    name = query_words.file_name(query)
+    return replies.listed(name, query.format, query.keys, found.rows, said, whole=query.whole)
 
 
 def nothing_asked(request: Request) -> None:

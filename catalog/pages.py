@@ -15,8 +15,9 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
-from catalog import columns, presets, wording
+from catalog import columns, presets, query_words, wording
 from catalog import offers as listing
+from catalog.currency import Money, known
 from catalog.filters import OfferQuery, Rows, parse
 from catalog.models import CatalogVersion, Provider
 from catalog.presets import State, link
@@ -55,7 +56,7 @@ def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
     stamp = CatalogVersion.stamp()
-    titles = standing(stamp)
+    titles, codes = standing(stamp)
     picks, too_many = presets.picked(now, titles), presets.too_many(now)
     if now.pop("compare", None) and picks and not too_many:
         return _elsewhere(request, link(COMPARE, {"pick": now["pick"]}))
@@ -66,8 +67,12 @@ def offers(request: HttpRequest) -> HttpResponse:
     here = set(map(presets.pick_of, rows.rows)) if query.rows is Rows.TYPE else set()
     context = {
         "room": "offers",
+        "stamp": stamp,
         "here": link(OFFERS, now, cursor=now.get("cursor")),
         "now": now,
+        "asked": query_words.said(query, now, titles) if now else gettext("Offers"),
+        "money": (money := Money(query.currency)),
+        "currencies": presets.currencies(OFFERS, now, money, codes),
         "page": rows,
         "columns": shown,
         "groups": columns.grouped(shown),
@@ -163,9 +168,9 @@ def all_dated(rows: listing.Page) -> bool:
 
 
 @lru_cache(maxsize=1)
-def standing(_stamp: str) -> dict[str, str]:
-    """What holds until the catalog changes: names of providers."""
-    return provider_titles()
+def standing(_stamp: str) -> tuple[dict[str, str], list[str]]:
+    """What holds until the catalog changes: names of providers, and currencies that have a rate."""
+    return provider_titles(), known()
 
 
 def provider_titles() -> dict[str, str]:

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 
 from catalog import columns, wording
 from catalog.counts import count
-from catalog.currency import DOLLAR, Money, known
-from catalog.filters import FACETS, FILTERS, OfferQuery, parse
+from catalog.currency import DOLLAR, Money
+from catalog.filters import DECIDED, FACETS, FILTERS, OfferQuery, parse
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
 ANY_RDMA = "infiniband,roce,efa,erdma,omni_path,slingshot"
@@ -90,11 +90,12 @@ def reading(now: State) -> QueryDict:
     return QueryDict(urlencode({name: text for name, text in now.items() if name not in PAGE}))
 
 
-def currencies(path: str, now: State, money: Money) -> list[tuple[str, str, bool]]:
-    """Each currency that has a rate, the address in it, and whether it is shown."""
+def currencies(path: str, now: State, money: Money, codes: Sequence[str]) -> list[tuple[str, str]]:
+    """Each other currency that has a rate, with the address of the same page in it."""
     return [
-        (code, link(path, now, currency=None if code == DOLLAR else code), code == money.code)
-        for code in known()
+        (code, link(path, now, currency=None if code == DOLLAR else code))
+        for code in codes
+        if code != money.code
     ]
 
 
@@ -112,12 +113,11 @@ class Tab:
 
 
 def tabs(path: str, now: State, stamp: str) -> list[Tab]:
-    """Every preset with its count; current only while exactly its filters are present."""
-    filters = {name: text for name, text in now.items() if name in FILTERS}
-    also = {name: now[name] for name in PAGE if name in now}
+    """Every preset with its count; current only while its filters are present, however written."""
+    filters = _plain({name: text for name, text in now.items() if name in FILTERS})
+    also = {name: now[name] for name in (*PAGE, "currency") if name in now}
     holding = [
-        bool(wanted) and all(filters.get(name) == text for name, text in wanted.items())
-        for _title, wanted in PRESETS
+        bool(wanted) and _plain(wanted).items() <= filters.items() for _title, wanted in PRESETS
     ]
     holding[0] = not filters
     counted = tab_counts(stamp)
@@ -125,6 +125,18 @@ def tabs(path: str, now: State, stamp: str) -> list[Tab]:
         Tab(str(title), link(path, {**wanted, **also}), rows, current)
         for (title, wanted), rows, current in zip(PRESETS, counted, holding, strict=True)
     ]
+
+
+def _plain(filters: State) -> dict[str, frozenset[str]]:
+    """Filters so that the same question looks the same: lists in no order, and `fabric=infiniband`
+    as the yes or no that it is.
+    """
+    plain = {name: frozenset(text.split(",")) for name, text in filters.items()}
+    for name, (column, words) in DECIDED.items():
+        if FILTERS[name].fields == (column,) and plain.get(column) == words:
+            del plain[column]
+            plain[name] = frozenset({"true"})
+    return plain
 
 
 @lru_cache(maxsize=1)
@@ -184,7 +196,7 @@ class Chip:
 def chips(path: str, now: State, query: OfferQuery, titles: State) -> Iterator[Chip]:
     """One for each filter, and for each unknown that is let in."""
     for name, value in query.filters.items():
-        text = now[name] if name == "q" else _value_text(name, value, titles)
+        text = now[name] if name == "q" else value_text(name, value, titles)
         yield Chip(wording.filter_title(name), text, link(path, now, **{name: None}))
     for name in query.include_unknown:
         rest = ",".join(other for other in query.include_unknown if other != name)
@@ -197,7 +209,8 @@ def chips(path: str, now: State, query: OfferQuery, titles: State) -> Iterator[C
         yield Chip(gettext("As of"), now["as_of"], link(path, now, as_of=None))
 
 
-def _value_text(name: str, value: object, titles: State) -> str:
+def value_text(name: str, value: object, titles: State) -> str:
+    """What a chip says of its filter."""
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     if not isinstance(value, list):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from catalog import estimates, phrases, presets, replies, wording
-from catalog.currency import Money
+from catalog.currency import Money, known
 from catalog.left_out import by_kind
 from catalog.models import Provider
 from catalog.query import BadQuery
@@ -98,7 +98,7 @@ def _asked(asking: Asking, slug: str, titles: presets.State) -> dict[str, Any]:
         "saved_as": presets.link("", {"workload": slug, **_counted(own), **_saved(now)}),
         "problems": asking.problems,
         "money": asking.money,
-        "currencies": presets.currencies(path, now, asking.money),
+        "currencies": presets.currencies(path, now, asking.money, known()),
     }
 
 

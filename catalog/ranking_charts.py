@@ -6,7 +6,7 @@ Each drawing comes with its finding as a sentence and its numbers as a table.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from catalog import plots, wording
 from catalog.templatetags.cells import gpu_short
@@ -82,11 +82,13 @@ def _growth_said(curves: Curves) -> str:
         if fitting:
             ends.append((fitting[-1]["fabric_efficiency"], fitting[-1]["gpus"], curve["name"]))
     (share, gpus, best), (least, at, worst) = max(ends), min(ends)
-    said = gettext("On %(gpus)s GPUs %(name)s keeps %(share)s %% of what one domain would give") % {
-        "gpus": number(gpus), "name": best, "share": round(100 * share),
-    }  # fmt: skip
+    said = ngettext(
+        "On %(gpus)s GPU %(name)s keeps %(share)s %% of what one domain would give",
+        "On %(gpus)s GPUs %(name)s keeps %(share)s %% of what one domain would give",
+        gpus,
+    ) % {"gpus": number(gpus), "name": best, "share": round(100 * share)}
     if best == worst:
-        return f"{said}."
+        return f"{said}{gettext('.')}"
     return gettext("%(said)s, %(name)s on %(gpus)s keeps %(share)s %%.") % {
         "said": said, "name": worst, "gpus": number(at), "share": round(100 * least),
     }  # fmt: skip

@@ -78,7 +78,7 @@ WORDS: Mapping[str, Mapping[str, object]] = {
         "south-america": _("South America"),
     },
     "job": {
-        "train": _("pre-training"),
+        "train": _("training"),
         "finetune": _("fine-tuning"),
         "finetune_lora": _("fine-tuning, LoRA"),
         "decode": _("serving"),

@@ -111,12 +111,11 @@ def _count(request: HttpRequest) -> HttpResponse | None:
     request.standing = standing  # type: ignore[attr-defined]
     if not standing.is_over:
         return None
-    return problem(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "throttled",
+    message = (
         f"That was more than {standing.limit.most} requests in {standing.limit.seconds} s. "
-        f"Come again in {standing.resets_in_s} s.",
+        f"Come again in {standing.resets_in_s} s."
     )
+    return errors.throttled(request, message, standing.resets_in_s)
 
 
 # --- How many at once -------------------------------------------------------------------------

@@ -80,13 +80,18 @@ def bounded_bodies(get_response: Answer) -> Answer:
 
 
 class Unanswerable:
-    """What a page could not answer: a database that is away, or a question that makes no sense."""
+    """What a page could not answer: a database that is away, or a question that makes no sense.
+
+    Nor one that was sent what it does not take.
+    """
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        bare = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content
+        return errors.not_allowed(request, response) if bare else response
 
     def process_exception(self, request: HttpRequest, problem: Exception) -> HttpResponse | None:
         """503 for a connection that is not there, 400 for a bad query; all else stays a fault."""

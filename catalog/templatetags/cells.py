@@ -16,6 +16,7 @@ from django.utils.translation import get_language, ngettext
 from catalog import offers, wording
 from catalog.applies import arises
 from catalog.columns import COLUMNS, Column
+from catalog.currency import Money
 from catalog.presets import Picked, pick_of
 from catalog.templatetags.quantities import (
     NOT_APPLICABLE,
@@ -28,6 +29,7 @@ from catalog.templatetags.quantities import (
     evidence_of,
     mark,
     marked,
+    named,
     number,
     old,
     safe,
@@ -40,6 +42,7 @@ from catalog.wording import gettext
 
 register = template.Library()
 
+DOLLARS = Money()
 LINKED_BARS_GBYTES_PER_S = 900  # the cliff's two bars: one scale for all rows
 BAR = 72  # [px]
 
@@ -66,9 +69,9 @@ def gpu_cell(row: Row) -> SafeString:
 
 
 @register.filter
-def price_cell(row: Row) -> SafeString:
+def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
     """The price of a GPU-hour and where; a dated one with the clock and its age."""
-    place = escape(row["region"] or "")
+    place = str(named(row["region"]))
     if (more := row.get("regions", 1) - 1) > 0:
         place += " " + ngettext("+%(n)d region", "+%(n)d regions", more) % {"n": more}
     if row["price_model"] != "on_demand":
@@ -81,8 +84,8 @@ def price_cell(row: Row) -> SafeString:
         }
     if row["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(row)}</span><small>{place}</small>')
-    amount = dollars(row["usd_per_gpu_hour"])
-    unit = gettext(" $/GPU-h")
+    amount = dollars(money.of_gpu_hour(row))
+    unit = money.heading(gettext(" $/GPU-h"))
     if not (row["stale"] or row["outdated"]):
         return safe(f'<b class="best" data-u="{unit}">{amount}</b><small>{place}</small>')
     seen = gettext("price seen %(day)s") % {"day": day_of(row["collected_at"])}
@@ -280,8 +283,8 @@ def _joined_cell(row: Row) -> str:
     return _scale_up(row) + (f"<small>NVLink {generation}</small>" if generation else "")
 
 
-def _hour_cell(row: Row) -> str:
-    price = row["usd_per_hour"]
+def _hour_cell(row: Row, money: Money = DOLLARS) -> str:
+    price = row[f"{money.prefix}_per_hour"]
     return f'<span class="na">{_no_price(row)}</span>' if price is None else dollars(price)
 
 
@@ -317,6 +320,7 @@ CELLS: Mapping[str, Callable[[Row], str]] = {
     "collected_at": _seen_cell,
     "source_url": _source_cell,
 }
+PRICED = {"usd_per_gpu_hour": price_cell, "usd_per_hour": _hour_cell}  # in the money of the page
 
 
 # --- The table of offers ----------------------------------------------------------------------
@@ -324,7 +328,10 @@ CELLS: Mapping[str, Callable[[Row], str]] = {
 
 @register.simple_tag
 def heads(
-    columns: Sequence[Column], sorts: Mapping[str, Mapping[str, str]], by_region: bool
+    columns: Sequence[Column],
+    sorts: Mapping[str, Mapping[str, str]],
+    by_region: bool,
+    money: Money = DOLLARS,
 ) -> SafeString:
     """The headings: each that sorts is a link, and only the leading one says which way."""
     compare = f'<th {HEAD} class="pk"><span class="vh">{gettext("Compare")}</span></th>'
@@ -335,7 +342,7 @@ def heads(
         if by_region and column.name == "usd_per_gpu_hour":
             small = gettext("each region")
         look = ' class="n"' if column.numeric else ""
-        said.append(_head(column.name, str(column.title), small, look, sorts))
+        said.append(_head(column.name, money.heading(column.title), small, look, sorts))
     return safe("\n".join(said))
 
 
@@ -359,7 +366,11 @@ def _head(
 
 @register.simple_tag
 def offer_rows(
-    rows: Iterable[offers.Row], columns: Sequence[Column], picks: Iterable[Picked], by_region: bool
+    rows: Iterable[offers.Row],
+    columns: Sequence[Column],
+    picks: Iterable[Picked],
+    by_region: bool,
+    money: Money = DOLLARS,
 ) -> SafeString:
     """The rows of the table: as template nodes they would cost twice the time."""
     names, picked, seen = (
@@ -373,11 +384,11 @@ def offer_rows(
         said.append('<tr role="row">')
         if not by_region:
             said.append(_tick(row, compare, picked, seen))
-        key = (row.read, names, language, day)
+        key = (row.read, names, language, day, money.code)
         if (cells := _kept.get(key)) is None:
             if len(_kept) >= MOST_KEPT:
                 _kept.clear()
-            cells = _kept[key] = _cells(row, names)
+            cells = _kept[key] = _cells(row, names, money)
         said.append(cells)
         said.append("</tr>\n")
     return safe("".join(said))
@@ -388,20 +399,23 @@ _kept: dict[tuple[object, ...], str] = {}
 MOST_KEPT = 2048  # some 10 MB
 
 
-def _cells(row: Row, names: tuple[str, ...]) -> str:
+def _cells(row: Row, names: tuple[str, ...], money: Money) -> str:
     """A row's name and its cells."""
-    openings = _openings(names, get_language())
+    openings = _openings(names, get_language(), money)
     cells = [
-        f"{opening}{CELLS[name](row)}</td>\n" for name, opening in zip(names, openings, strict=True)
+        f"{opening}{PRICED[name](row, money) if name in PRICED else CELLS[name](row)}</td>\n"
+        for name, opening in zip(names, openings, strict=True)
     ]
     return "".join((_name(row), *cells))
 
 
 @lru_cache
-def _openings(names: tuple[str, ...], _language: str | None) -> tuple[str, ...]:
+def _openings(names: tuple[str, ...], _language: str | None, money: Money) -> tuple[str, ...]:
     """The tag that opens each cell: how it looks as a column and on a phone's card."""
     shown = [COLUMNS[name] for name in names]
-    labels = [f' data-l="{escape(str(each.label))}"' if each.label else "" for each in shown]
+    labels = [
+        f' data-l="{escape(money.heading(each.label))}"' if each.label else "" for each in shown
+    ]
     return tuple(
         f'<td role="cell" class="{each.look}"{label}>'
         for each, label in zip(shown, labels, strict=True)
@@ -425,14 +439,14 @@ def _tick(row: Row, compare: str, picked: set[str], seen: set[str]) -> str:
 
 def _name(row: Row) -> str:
     """Who sells it, and its name as the link to its page."""
-    seller = escape(row["provider_title"])
+    seller = str(named(row["provider_title"]))
     if row["via"]:
-        seller += " · " + gettext("via %(via)s") % {"via": escape(row["via"])}
+        seller += " · " + gettext("via %(via)s") % {"via": named(row["via"])}
     if row["tier"]:
-        seller += f" · {escape(row['tier'])}"
+        seller += f" · {named(row['tier'])}"
     return (
         f'<th scope="row" role="rowheader" class="nmc"><small>{seller}</small>'
-        f'<a class="nm" href="{instance_href(row)}">{escape(row["instance_type"])}</a></th>\n'
+        f'<a class="nm" href="{instance_href(row)}">{named(row["instance_type"])}</a></th>\n'
     )
 
 

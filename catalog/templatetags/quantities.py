@@ -4,6 +4,7 @@ Values that have much to say are HTML, written as strings since a page has hundr
 whatever comes from outside goes through `escape` first. `cells` makes the cells of a row of these.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from html import escape
@@ -30,14 +31,20 @@ def safe(html: str) -> SafeString:
     return SafeString(html)  # what mark_safe makes, which looks for lazy text first
 
 
+# Letters that are written from right to left, and signs that turn the direction of what follows.
+TURNING = re.compile(
+    "[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff"
+    "\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+
+
 @register.filter
 def named(text: object) -> SafeString:
-    """A name that someone else gave, apart from the sentence that it stands in.
-
-    Signs that turn the direction of writing turn nothing but the name; plain letters have none.
-    """
+    """A name that someone else gave: what turns the direction of writing turns nothing else."""
     said = "" if text is None else str(text)
-    return safe(escape(said) if said.isascii() else f"<bdi>{escape(said)}</bdi>")
+    if said.isascii() or not TURNING.search(said):
+        return safe(escape(said))
+    return safe(f"<bdi>{escape(said)}</bdi>")
 
 
 # --- Digits -----------------------------------------------------------------------------------

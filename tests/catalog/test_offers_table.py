@@ -101,19 +101,29 @@ def test_rows_on_screen_in_the_file_and_in_json_are_the_same(web: Client, seed: 
         "usd_per_gpu_hour_max": ["2", "6", "15"], "continent": ["europe", "asia"],
         "price_model": ["on_demand", "spot"], "rows": ["type", "region"], "q": ["h100", "a100"],
         "sort": ["-cliff", "gpu", "-usd_per_gpu_hour", "fabric"], "page_size": ["7", "200"],
-        "include_unknown": ["fabric", "continent"],
+        "include_unknown": ["fabric", "continent"], "currency": ["EUR", "JPY"],
+        "as_of": ["2026-10-20", "2026-11-15"],
     }  # fmt: skip
-    asked = {name: dice.choice(filters[name]) for name in dice.sample(sorted(filters), 5)}
+    asked = {name: dice.choice(filters[name]) for name in dice.sample(sorted(filters), 6)}
     if "efa" in asked.values():
         asked.pop("infiniband", None)  # a question that contradicts itself is a 400
     columns = dice.sample(sorted(COLUMNS), 5)
     html = page(web, "/?" + urlencode(asked | {"cols": ",".join(columns)}))
-    screen = names(html) if "<tbody" in html else []
     answer = web.get("/api/v1/offers/?" + urlencode(asked | {"fields": ",".join(ALWAYS)}))
-    assert screen == [row["instance_type"] for row in json.loads(answer.content)["results"]]
-    rows = file_of(web, html)
-    assert screen == [row["instance_type"] for row in rows]
-    assert all(set(columns) <= set(row) for row in rows)
+    for _page in range(3):
+        screen = names(html) if "<tbody" in html else []
+        found = json.loads(answer.content)
+        assert screen == [row["instance_type"] for row in found["results"]]
+        rows = file_of(web, html)
+        assert screen == [row["instance_type"] for row in rows]
+        assert all(set(columns) <= set(row) for row in rows)
+        if code := asked.get("currency", "").lower():
+            assert all(f"{code}_per_gpu_hour" in row for row in (*rows, *found["results"]))
+        further = re.search(r'id="next"[^>]*href="([^"]*)"', html)
+        assert bool(further) == bool(found["next"])
+        if not further:
+            break
+        html, answer = page(web, unescape(further[1])), web.get(found["next"])
 
 
 # --- What is picked ---------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from django.http import QueryDict
 from django.test import Client
 
 from catalog.models import Workload
-from catalog.ranking_rows import starved
 from catalog.ranking_query import readable
+from catalog.ranking_rows import starved
 from scoring.accuracy import error_ranges, measured_errors
 from scoring.workload import job_fields
 from tests.catalog.conftest import facts, offer, scrape
@@ -104,7 +104,7 @@ def test_amounts_are_read_as_people_write_them(text: str, value: float) -> None:
     assert readable(given, "/", has_tokens=True).own["tokens"] == value
 
 
-def test_the_table_of_errors_shows_every_figure_that_is_kept(client: Client) -> None:
+def test_the_table_of_errors_shows_every_figure_that_is_kept(db: None, client: Client) -> None:
     html = client.get("/learn/accuracy/").content.decode()
     for said in measured_errors().values():
         assert f"{said['rows']:,}" in html
