@@ -275,11 +275,17 @@ class _Walk:
         keys = ", ".join(f"k{n}::text" for n in range(len(self.keys)))
         row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
         after, passed = self._after(at) if at else ("true", [])
-        limit = "all" if self.query.whole else self.query.page_size + 1
+        limit, read, source = "all", "", self.query.source
+        if not self.query.whole:  # read by number, and once: a plan may take 50 rows for one
+            limit, source = str(self.query.page_size + 1), "listed"
+            read = (
+                f", listed as materialized (select * from {self.query.source} "
+                "where offer_id = any(array(select offer_id from page)))"
+            )
         sql = (
             f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
-            f"where {after} order by {order} limit {limit}) "
-            f"select {row}, array[{keys}] from page join {self.query.source} l using (offer_id) "
+            f"where {after} order by {order} limit {limit}){read} "
+            f"select {row}, array[{keys}] from page join {source} l using (offer_id) "
             f"order by {order}"
         )
         return sql, [*values, *passed, *self.query.at]
