@@ -1,4 +1,4 @@
-"""What else the API answers, and how it grows: in CPU time, web and Postgres together.
+"""What else the API answers: in CPU time, web and Postgres together.
 
     python -m bench.answers [OFFERS PRICES_PER_OFFER]
 
@@ -52,10 +52,10 @@ class Meter:
             yield process
             yield from process.children(recursive=True)
 
-    def per_query(self, asked: list[str], ask: Callable[[str], None]) -> float:
-        """CPU time of one. [ms]"""
-        for query in asked[:20]:
-            ask(query)  # warm
+    def per_query(self, asked: list[str], ask: Callable[[str], None], warm: int = 20) -> float:
+        """CPU time of one, when the first few were asked before. [ms]"""
+        for query in asked[:warm]:
+            ask(query)
         before = self.spent_ms()
         for query in asked:
             ask(query)
@@ -83,13 +83,11 @@ def measure(asked: list[str], sent: dict[str, list[tuple[str, object]]]) -> list
 
     from config.home import given
 
-    note = Path(os.environ["FABRICSCOUT_HOME"]) / "postgres" / "postmaster.pid"
-    postgres = psutil.Process(int(note.read_text().split()[0]))
     url = given()["DATABASE_URL"]
     with psycopg.connect(url, autocommit=True) as raw, web() as connection:
         raw.execute("set statement_timeout = 0")
-        served = Meter([postgres, *granian()], [])
-        by_hand = Meter([postgres], [psutil.Process()])
+        served = Meter([postgres(), *granian()], [])
+        by_hand = Meter([postgres()], [psutil.Process()])
         tags: dict[str, str] = {}
 
         def run(query: str) -> None:
@@ -120,6 +118,12 @@ def measure(asked: list[str], sent: dict[str, list[tuple[str, object]]]) -> list
         "facets": faceted_ms - page_ms > FACETS_MS,
     }
     return [name for name, beyond in goals.items() if beyond]
+
+
+def postgres() -> psutil.Process:
+    """The embedded Postgres of this bench."""
+    note = Path(os.environ["FABRICSCOUT_HOME"]) / "postgres" / "postmaster.pid"
+    return psutil.Process(int(note.read_text().split()[0]))
 
 
 def granian() -> Iterator[psutil.Process]:

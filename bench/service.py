@@ -49,7 +49,8 @@ select 'p' || n % 20, 'type-' || n, g.slug, '{{}}', count, g.gpu_memory_gb, 'nvi
 from (select n, (array[8, 8, 4, 2, 1])[1 + n / 7 % 5] as count, n % 25 < 12 as sxm
         from generate_series(0, {types} - 1) n) s
 join lateral (select * from catalog_gpu
-               where (form_factor like 'sxm%') = sxm order by slug offset n % 2 limit 1) g on true;
+               where (form_factor like 'sxm%') = sxm
+               order by slug offset n % (2 + sxm::int) limit 1) g on true;
 insert into catalog_offer (instance_type_id, region, country, tier, price_model, listed_by_id,
   available, usd_per_hour, usd_per_gpu_hour, native_amount, native_currency, usd_rate,
   collected_at, source_url, warnings, first_seen)
@@ -115,7 +116,7 @@ def web() -> Iterator[http.client.HTTPConnection]:
                "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
                "--blocking-threads", "4", "--log-level", "error"]  # fmt: skip
     server = subprocess.Popen(command)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         wait_for(connection)
         yield connection
