@@ -220,10 +220,9 @@ def _ends(
         return
     by_price = sorted(on_demand, key=lambda pair: pair[1])
     (low_name, low), (high_name, high) = by_price[0], by_price[-1]
-    names = [f"{gettext('lowest')}: {low_name} ${low:,.2f}"]
+    names = [_end(gettext("lowest"), low_name, low)]
     if high > low:
-        names.append(f"{gettext('highest')}: {high_name} ${high:,.2f}")
-    names = [fitted(name, PRICES / 2 - GAP, bold=True) for name in names]
+        names.append(_end(gettext("highest"), high_name, high))
     halves = [text_width(name, bold=True) / 2 for name in names]
     places = [
         kept_in(at(price), half, PRICES) for price, half in zip((low, high), halves, strict=False)
@@ -231,6 +230,13 @@ def _ends(
     apart = len(names) == 1 or places[1] - places[0] >= sum(halves) + GAP
     for place, name, y in zip(places, names, (NAMES[1],) * 2 if apart else NAMES, strict=False):
         drawing.text(round(place, 1), y, name, "b mid")
+
+
+def _end(which: str, name: str, price: float) -> str:
+    """Lowest: oslo $2.00; of a long name as much as fits, of the price all."""
+    before, after = f"{which}: ", f" ${price:,.2f}"
+    room = PRICES / 2 - GAP - text_width(before + after, bold=True)
+    return f"{before}{fitted(name, room, bold=True)}{after}"
 
 
 # --- Estimates --------------------------------------------------------------------------------

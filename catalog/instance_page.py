@@ -198,6 +198,8 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
     offers: Sequence[Mapping[str, Any]] = kind["prices"]
     priced = [offer for offer in offers if offer["usd_per_gpu_hour"] is not None]
     rows = _by_place(offers)
+    seen = max(filter(None, (day_of(offer["collected_at"]) for offer in priced)), default=None)
+    past = history(kind["history"])
     on_demand = [
         (offer["region"] or gettext("region not said"), float(offer["usd_per_gpu_hour"]))
         for offer in priced
@@ -213,7 +215,9 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "tiers": any(row["tier"] or row["via"] for row in rows[:CHEAPEST]),
         "strip": price_strip(on_demand, spot) if len(on_demand) > 1 else "",
         "lowest": _lowest(priced),
-        "history": history(kind["history"]),
+        "history": past,
+        "last": past["periods"][-1] if past["periods"] and not offers else None,
+        "unchanged": seen is not None and past["first"] is not None and seen > past["first"].date(),
         "includes": sorted({o["price_includes"] for o in priced if o["price_includes"]}),
         "note": ""
         if priced
