@@ -53,9 +53,10 @@ def _names(drawing: Drawing, ends: Iterable[tuple[int, Point, str]]) -> None:
         lowest -= STEP * len(names[n])
         places[n] = min(places[n], lowest + STEP)
     for (index, (x, y), _name), lines, place in zip(ordered, names, places, strict=True):
-        if x < RIGHT - 1 or abs(place - y - 4) > 3:
-            drawing.line(f"M{x + 2:.1f} {y:.1f}L{RIGHT + 6:g} {place - 4:.1f}", "sl")
         drawing.shapes.append(f'<g class="s{index + 1}">')
+        if x < RIGHT - 1 or abs(place - y - 4) > 3:  # a name that stands apart is led to its line
+            led = path(((x + 2, y), (RIGHT + 6, place - 4)))
+            drawing.shapes.append(f'<path d="{led}" class="fn" stroke="currentColor"/>')
         for n, line in enumerate(lines):
             drawing.text(RIGHT + 8, round(place + STEP * n, 1), line, "lt")
         drawing.shapes.append("</g>")

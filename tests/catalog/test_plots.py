@@ -88,6 +88,9 @@ def test_names_at_the_ends_do_not_lie_upon_each_other() -> None:
     assert len(places) == 5
     assert min(gaps) >= plots.STEP
     assert max(places) <= plots.BOTTOM + 4
+    led = re.findall(r'class="s(\d)"><path d="M230.0 [\d.]+L234.0 ([\d.]+)"[^>]*/><text', drawn)
+    assert [line for line, _y in led] == list("12345"), "all stand apart from their lines' ends"
+    assert [float(y) + 4 for _line, y in led] == places
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_the_preset_gives_the_same_rows_with_and_without_javascript(
         assert browser.get_by_role("link", name="Remove filter: NVLink yes").is_visible()
     assert rows(page) == rows(plain)
     assert len(rows(page)) > 10
-    assert page.title() == plain.title() == "Offers: NVLink + InfiniBand · FabricScout"
+    title = "Offers with NVLink and InfiniBand, cheapest first · FabricScout"
+    assert page.title() == plain.title() == title
 
 
 def test_a_facet_filters_at_once_with_javascript_and_by_a_button_without(
