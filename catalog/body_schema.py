@@ -147,7 +147,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DeepSeek-V3 served on 32 GPUs, were there no RDMA": {
         "workload": "deepseek-v3-decode",
         "gpus": 32,
-        "filter": {"provider": ["azure", "coreweave"], "price_model": "on_demand"},
+        "filter": {"fabric": ["infiniband", "roce"], "price_model": "on_demand"},
         "what_if": "rdma_off",
     },
 }

@@ -55,12 +55,12 @@ def network(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _answer(given: QueryDict, slug: str) -> dict[str, Any]:
-    unknown = sorted(set(given) - set(PARAMETERS))
-    if unknown:
-        raise BadQuery({name[:80]: ["is not a parameter."] for name in unknown})
-    text = given.get("gpus") or ",".join(map(str, networks.USUAL))
-    counts = networks.counts_of(text)
-    return networks.answer(slug, counts, given.get("provider", ""), given.get("instance_type", ""))
+    reading = query.Reading(given)
+    reading.one("workload", query.name)
+    text = ",".join(reading.many("gpus", query.name)) or ",".join(map(str, networks.USUAL))
+    provider, name = (reading.one(each, query.name) or "" for each in ("provider", "instance_type"))
+    reading.finish(())
+    return networks.answer(slug, networks.counts_of(text), provider, name)
 
 
 class Networks(APIView):
@@ -102,7 +102,7 @@ class Networks(APIView):
         cannot tell the two apart. Lock-in, existing Ethernet and power stand as stated, each with
         its source.
         """
-        slug = request.query_params.get("workload", "")
+        slug = query.Reading(request.query_params).one("workload", query.name)
         if not slug:
             raise BadQuery({"workload": ["must be given."]})
         return replies.json(_answer(request.query_params, slug))

@@ -278,7 +278,9 @@ def job_fields(slug: str) -> Mapping[str, object]:
         For `job`, when there is no such slug.
     """
     known = Fields({"job": slug}).text("job", _reference())
-    return _reference()[known or ""]
+    if known is None:  # an empty one
+        raise FieldError("job", "must be given.")
+    return _reference()[known]
 
 
 @cache
