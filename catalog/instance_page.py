@@ -198,7 +198,6 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
     offers: Sequence[Mapping[str, Any]] = kind["prices"]
     priced = [offer for offer in offers if offer["usd_per_gpu_hour"] is not None]
     rows = _by_place(offers)
-    seen = max(filter(None, (day_of(offer["collected_at"]) for offer in priced)), default=None)
     past = history(kind["history"])
     on_demand = [
         (offer["region"] or gettext("region not said"), float(offer["usd_per_gpu_hour"]))
@@ -217,13 +216,27 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "lowest": _lowest(priced),
         "history": past,
         "last": past["periods"][-1] if past["periods"] and not offers else None,
-        "unchanged": seen is not None and past["first"] is not None and seen > past["first"].date(),
+        "unchanged": _seen_again(priced, kind["history"]),
         "includes": sorted({o["price_includes"] for o in priced if o["price_includes"]}),
         "note": ""
         if priced
         else phrases.said(next(filter(None, (o["price_note"] for o in offers)), "")),
         "listed": bool(offers),
     }
+
+
+def _seen_again(priced: Sequence[Mapping[str, Any]], periods: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a price was read again, on a later day than that on which it began."""
+    began = {
+        (period["offer__region"], period["offer__tier"], period["offer__price_model"]):
+        period["valid_from"].date() for period in periods
+    }  # fmt: skip
+    for offer in priced:
+        first = began.get((offer["region"], offer["tier"], offer["price_model"]))
+        last = day_of(offer["collected_at"])
+        if first and last and last > first:
+            return True
+    return False
 
 
 def _lowest(priced: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -91,7 +91,7 @@ SUPPORT: Mapping[str, object] = {
     Support.NO: _("no"),
     Support.CONDITIONAL: _("conditional"),
 }
-LINKS = {
+LINKS: Mapping[str, object] = {
     ScaleUp.INFINITY_FABRIC_MESH: "Infinity Fabric",
     ScaleUp.GAUDI_MESH: _("Gaudi links"),
 }
