@@ -7,7 +7,6 @@ one row a change. Both are written by `catalog.ingest` alone.
 # ruff: noqa: RUF012 -- Django reads a Meta once, and no one changes its lists
 
 from datetime import datetime
-from typing import Any
 
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField, RangeOperators
@@ -156,7 +155,11 @@ class Price(models.Model):
             ),
             *positive("price", "native_amount", "usd_per_hour", "usd_rate"),
         ]
-        indexes = [models.Index(fields=["offer", "-valid_from"], name="price_history")]
+        indexes = [
+            models.Index(fields=["offer", "-valid_from"], name="price_history"),
+            # What changed last, of all: without it every price is read for a page.
+            models.Index(F("valid_from").desc(nulls_last=True), "id", name="price_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.offer_id}: {self.native_amount} {self.native_currency}"
