@@ -72,12 +72,13 @@ update catalog_catalogversion set version = version + 1;
 @contextmanager
 def database() -> Iterator[None]:
     """Embedded servers with a migrated, empty catalog; Django set up on it."""
+    home = Path(tempfile.mkdtemp(prefix="fabricscout-bench-"))
+    os.environ["FABRICSCOUT_HOME"] = str(home)  # `config.home` reads it once, when imported
     from config.embedded import Servers
     from config.home import addresses
 
-    home = Path(tempfile.mkdtemp(prefix="fabricscout-bench-"))
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    os.environ.update(addresses(home) | {"HTTPS": "0", "FABRICSCOUT_HOME": str(home)})
+    os.environ.update(addresses(home) | {"HTTPS": "0"})
     os.environ["API_PER_MINUTE_ANONYMOUS"] = "1000000"  # a bench asks more than people do
     servers = Servers(home, lasting=False)
     servers.start()
