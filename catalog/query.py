@@ -124,9 +124,10 @@ def moment(text: str) -> datetime:
         if len(text) == 10:
             return datetime.combine(date.fromisoformat(text), time.max, tzinfo=UTC)
         read = datetime.fromisoformat(text)
-    except ValueError:
+        # Python knows zones a day away; Postgres only those of up to 16 hours.
+        return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise ValueError("must be a date or time like 2026-11-29 or 2026-11-29T12:00Z.") from None
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
 def words_of_a_cursor(text: str) -> str:

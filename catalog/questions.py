@@ -235,6 +235,8 @@ def _whole(body: Mapping[str, Any], name: str, wrong: dict[str, list[str]]) -> i
     value = body.get(name)
     if value is None and name not in body:
         return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # to JSON 8.0 is a whole number
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_GPUS:
         wrong[name] = [f"must be a whole number from 1 to {MOST_GPUS}."]
         return None

@@ -148,6 +148,8 @@ def _read(body: object) -> dict[str, Any]:
         if not isinstance(body.get(name), str) or not body[name].strip():
             wrong[name] = ["must be a text that is not empty."]
     nodes = body.get("nodes")
+    if isinstance(nodes, float) and nodes.is_integer():
+        nodes = int(nodes)  # to JSON 8.0 is a whole number
     whole = isinstance(nodes, int) and not isinstance(nodes, bool)
     if nodes is not None and not (whole and 1 <= nodes <= nccl.MOST_NODES):
         wrong["nodes"] = [f"must be a whole number from 1 to {nccl.MOST_NODES}."]
@@ -157,4 +159,4 @@ def _read(body: object) -> dict[str, Any]:
         wrong["keep"] = ["must be true or false."]
     if wrong:
         raise BadQuery(wrong)
-    return dict(body)
+    return {**body, "nodes": nodes}
