@@ -1,7 +1,9 @@
-"""What someone may do. `permission_classes = [SignedIn]` is all that a door of one's own needs.
+"""What someone may do. `OwnDoor` is all that a door of one's own needs.
 
 Another's thing is not forbidden but not there: a queryset narrowed to its owner makes it a 404.
 """
+
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
@@ -11,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.models import ConfirmedAddress, Scope, Token
+from catalog.query import Reading
 
 
 class SignedInRequest(HttpRequest):
@@ -37,6 +40,31 @@ class SignedIn(BasePermission):
         if isinstance(token, Token) and token.scope != Scope.WRITE and not reads:
             raise PermissionDenied("This token may read, not write.")
         return True
+
+
+class Door(APIView):
+    """A door that takes no parameter, but where it says so: others are refused, not overlooked."""
+
+    reads_query: ClassVar[tuple[str, ...]] = ()  # the verbs of which the door reads them itself
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who asks, then what: before anything is looked for or done.
+
+        Raises
+        ------
+        BadQuery
+            Naming every parameter that there is.
+        """
+        super().initial(request, *args, **kwargs)
+        reads = "GET" if request.method == "HEAD" else request.method
+        if reads not in self.reads_query:
+            Reading(request.query_params).finish(())
+
+
+class OwnDoor(Door):
+    """A door of what is one's own: it answers someone whom we know."""
+
+    permission_classes = (SignedIn,)
 
 
 def mail_address(user: User) -> str | None:

@@ -8,11 +8,9 @@ from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from accounts.access import SignedIn
+from accounts.access import OwnDoor
 from accounts.models import Token
-from catalog.api import nothing_asked
 from catalog.replies import json
 from catalog.schema import ERROR, FAILED, Json
 
@@ -54,10 +52,8 @@ def _row(token: Token) -> dict[str, object]:
     return {name: getattr(token, name) for name in TOKEN["required"]}
 
 
-class Me(APIView):
+class Me(OwnDoor):
     """`GET me/`: whose token this is."""
-
-    permission_classes = (SignedIn,)
 
     @extend_schema(
         operation_id="me",
@@ -65,7 +61,6 @@ class Me(APIView):
     )
     def get(self, request: Request) -> HttpResponse:
         """Your account and token, and how often it may ask."""
-        nothing_asked(request)
         token = request.auth if isinstance(request.auth, Token) else None
         per_minute = settings.API_PER_MINUTE_TOKEN if token else settings.API_PER_MINUTE_ANONYMOUS
         return json(
@@ -77,10 +72,8 @@ class Me(APIView):
         )
 
 
-class Tokens(APIView):
+class Tokens(OwnDoor):
     """`GET tokens/`: one's own."""
-
-    permission_classes = (SignedIn,)
 
     @extend_schema(
         operation_id="tokens",
@@ -88,15 +81,12 @@ class Tokens(APIView):
     )
     def get(self, request: Request) -> HttpResponse:
         """Your tokens, newest first, without those that were revoked. Secrets are not kept."""
-        nothing_asked(request)
         own = Token.objects.filter(user=request.user.pk).alive()
         return json({"results": [_row(token) for token in own]})
 
 
-class OneToken(APIView):
+class OneToken(OwnDoor):
     """`DELETE tokens/{id}/`: its end."""
-
-    permission_classes = (SignedIn,)
 
     @extend_schema(
         operation_id="revoke_token",
@@ -109,7 +99,6 @@ class OneToken(APIView):
     )
     def delete(self, request: Request, id: int) -> HttpResponse:  # noqa: A002 -- as in the address
         """Revoke a token of yours, for good; the one that asks, too."""
-        nothing_asked(request)
         if not Token.objects.filter(user=request.user.pk, pk=id).revoke():
             raise Http404("You have no such token.")
         return HttpResponse(status=204)

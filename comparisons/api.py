@@ -16,9 +16,8 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from accounts.access import SignedIn
+from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
 from catalog import replies
 from catalog.query import BadQuery, Reading, moment, one_of
@@ -33,10 +32,8 @@ FORMATS = ("json", "csv")
 Body = Mapping[str, Any]
 
 
-class Own(APIView):
+class Own(OwnDoor):
     """A door that asks who is there, and answers them alone."""
-
-    permission_classes = (SignedIn,)
 
     def own(self) -> QuerySet[Comparison]:
         """The comparisons of who asks."""
@@ -99,17 +96,6 @@ def body_of(request: Request, *keys: str) -> dict[str, Any]:
     return dict(body)
 
 
-def nothing_asked(request: Request) -> None:
-    """For a door without parameters.
-
-    Raises
-    ------
-    BadQuery
-        Where there are some.
-    """
-    Reading(request.query_params).finish(())
-
-
 def _made(said: object, at: str = "") -> HttpResponse:
     response = replies.json(said)
     response.status_code = 201
@@ -125,6 +111,7 @@ class OwnList(Own, SmallList):
     """A list of what is one's own: always made anew."""
 
     tagged = False
+    reads_query = ("GET",)
     also_answers: ClassVar = schema.PRIVATE
 
 
@@ -155,7 +142,6 @@ class Comparisons(OwnList):
     @idempotent
     def post(self, request: Request) -> HttpResponse:
         """Keep a comparison: workloads, and a filter or picks. `run/` answers it."""
-        nothing_asked(request)
         columns, _question = asked.read(request.data)
         comparison = keeping.save(owner_of(request), columns)
         return _made(about(comparison), f"{request.path}{comparison.pk}/")
@@ -165,27 +151,23 @@ class OneComparison(Own):
     """`comparisons/{id}/`: one of them."""
 
     @extend_schema(**schema.READ)
-    def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002 -- as in the address
+    def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """What it asks, and when it was answered last."""
-        nothing_asked(request)
         return replies.json(about(self.one(id)))
 
     @extend_schema(**schema.PATCH)
     def patch(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """Change some of it. Runs stay as they are; the next one asks the new question."""
-        nothing_asked(request)
         return self._edited(id, request.data, whole=False)
 
     @extend_schema(**schema.PUT)
     def put(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """Replace all of it: what the body leaves out is as in a new one."""
-        nothing_asked(request)
         return self._edited(id, request.data, whole=True)
 
     @extend_schema(**schema.DELETE)
-    def delete(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
+    def delete(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """Delete it, its runs and its links."""
-        nothing_asked(request)
         self.one(id).delete()
         return HttpResponse(status=204)
 
@@ -205,7 +187,6 @@ class Duplicate(Own):
     @idempotent
     def post(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """A copy of your own, without runs or links."""
-        nothing_asked(request)
         comparison, body = self.one(id), body_of(request, "name")
         copy = keeping.duplicate(comparison, body.get("name"))
         return _made(about(copy), f"/api/v1/comparisons/{copy.pk}/")
@@ -221,7 +202,6 @@ class MakeRun(Own):
     @idempotent
     def post(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """Answer it now, or at the prices of a date. Estimates within the cap; over it, 422."""
-        nothing_asked(request)
         comparison, body = self.one(id), body_of(request, "as_of")
         run = runs.make(comparison, _as_of(body.get("as_of")))
         at = f"/api/v1/comparisons/{comparison.pk}/runs/{run.pk}/"
@@ -266,6 +246,8 @@ class Runs(OwnList):
 class OneRun(Own):
     """`GET comparisons/{id}/runs/{run}/`: one answer, whole."""
 
+    reads_query = ("GET",)
+
     @extend_schema(**schema.ONE_RUN)
     def get(self, request: Request, id: UUID, run: UUID) -> HttpResponse:  # noqa: A002
         """The run as it was kept; as CSV, one line an offer for each workload."""
@@ -274,6 +256,8 @@ class OneRun(Own):
 
 class Export(Own):
     """`GET comparisons/{id}/export/`: the last answer, whole."""
+
+    reads_query = ("GET",)
 
     @extend_schema(**schema.EXPORT)
     def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
@@ -307,6 +291,8 @@ def _table(name: str, columns: tuple[str, ...], rows: Iterable[Body]) -> HttpRes
 
 class Diff(Own):
     """`GET comparisons/{id}/diff/`: what changed between two answers."""
+
+    reads_query = ("GET",)
 
     @extend_schema(**schema.THE_DIFF)
     def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
@@ -344,9 +330,8 @@ class Rfq(Own):
     answers = "text/plain"
 
     @extend_schema(**schema.RFQ)
-    def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
+    def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """The questions made from the unknowns that matter, as text to send."""
-        nothing_asked(request)
         comparison = self.one(id)
         run = comparison.runs.first()
         if run is None:
@@ -361,9 +346,8 @@ class Shares(Own):
     """`comparisons/{id}/shares/`: links that let anyone read it."""
 
     @extend_schema(**schema.SHARES)
-    def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
+    def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """The links, the newest first, revoked ones too. Their tokens are not kept."""
-        nothing_asked(request)
         shares = self.one(id).shares.all()
         return replies.json({"results": [_share(share) for share in shares]})
 
@@ -371,7 +355,6 @@ class Shares(Own):
     @told_once
     def post(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """Make a link. Its token stands in this answer and nowhere else."""
-        nothing_asked(request)
         comparison = self.one(id)
         body_of(request)
         share, token = keeping.share(comparison)
@@ -382,9 +365,8 @@ class OneShare(Own):
     """`DELETE comparisons/{id}/shares/{share}/`: the end of a link."""
 
     @extend_schema(**schema.REVOKE)
-    def delete(self, request: Request, id: UUID, share: UUID) -> HttpResponse:  # noqa: A002
+    def delete(self, request: Request, id: UUID, share: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """Revoke it, for good: it leads nowhere from now on."""
-        nothing_asked(request)
         if not keeping.revoke(self.one(id), share):
             raise Http404("The comparison has no such link.")
         return HttpResponse(status=204)

@@ -41,7 +41,7 @@ from comparisons.snapshot import OFFERED, UNRECORDED
 
 __all__ = [
     "SAME", "Change", "Effect", "Kind", "asks_alike", "changes", "claimed", "fact_text", "gone",
-    "percent", "signed", "summary",
+    "percent", "signed", "size", "summary",
 ]  # fmt: skip
 Row = Mapping[str, Any]
 KEPT_OUT = "kept_out"  # one filter, one time: not offered, or it does not pass
@@ -292,12 +292,13 @@ def titles(answer: Snapshot) -> list[str]:
     found = [each["workload"]["title"] for each in answer["workloads"]]
     count = Counter(found)
     return [
-        title if count[title] == 1 else f"{title} ({_size(each)})"
+        title if count[title] == 1 else f"{title} ({size(each)})"
         for title, each in zip(found, answer["workloads"], strict=True)
     ]
 
 
-def _size(workload: Row) -> str:
+def size(workload: Row) -> str:
+    """On how much a workload is to run, in words."""
     if n := workload["nodes"]:
         return ngettext("%(n)s instance", "%(n)s instances", n) % {"n": number(n)}
     n = workload["gpus"]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -37,7 +38,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "too_much": too_much,
         "workloads": estimates.workloads(),
         "objectives": OBJECTIVES.items(),
-        "asked_from": request.build_absolute_uri(),
+        "asked_from": f"{settings.PUBLIC_URL}{request.get_full_path()}",
     }
     if taken:
         context |= shown(taken, asked.state.get("baseline", ""), differences=differences(asked))

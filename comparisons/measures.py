@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
@@ -105,10 +105,12 @@ def _resting(*names: str) -> Callable[[Column], Iterable[Claim]]:
 def asked_on(answer: Row) -> str:
     """The job, and on how much of it."""
     title = phrases.said(answer["workload"]["title"])
-    if answer["nodes"]:
-        on = {"title": title, "n": number(answer["nodes"])}
-        return gettext("For %(title)s on %(n)s instances") % on
-    return gettext("For %(title)s on %(n)s GPUs") % {"title": title, "n": number(answer["gpus"])}
+    if n := answer["nodes"]:
+        said = ngettext("For %(title)s on %(n)s instance", "For %(title)s on %(n)s instances", n)
+    else:
+        n = answer["gpus"]
+        said = ngettext("For %(title)s on %(n)s GPU", "For %(title)s on %(n)s GPUs", n)
+    return said % {"title": title, "n": number(n)}
 
 
 def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]:
@@ -229,7 +231,8 @@ def _cliff(column: Column) -> str:
     offer = column.offer
     if text := cells.cliff_text(offer):
         domain = offer["scale_up_domain_gpus"]
-        after = gettext("after %(n)s GPUs") % {"n": number(domain)} if domain else ""
+        after = ngettext("after %(n)s GPU", "after %(n)s GPUs", domain or 0)
+        after = after % {"n": number(domain)} if domain else ""
         return f"{text}<small>{after}</small>"
     return cells.nobody_says(offer, "cliff")
 

@@ -27,7 +27,7 @@ from catalog.models import Provider
 from catalog.presets import chips
 from catalog.query import BadQuery
 from comparisons import address, asked, keeping, outline, paper, rfq, runs
-from comparisons.changes import Change, Kind, changes, summary
+from comparisons.changes import Change, Kind, changes, size, summary
 from comparisons.compare_page import shown
 from comparisons.models import Comparison, Run
 from comparisons.table import Table
@@ -89,7 +89,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "problems": found.problems,
         "question": found.question,
         "workload": found.state.get("workload"),
-        "gpus": found.state.get("gpus"),
+        "size": _size(found),
         "chips": list(chips(request.path, found.state, query, titles)) if query else [],
         "given": _written(request) if request.method == "POST" else {"name": named(found)},
         "wrong": wrong,
@@ -115,9 +115,15 @@ def named(found: address.Address) -> str:
     if question is None:
         return ""
     jobs = [each.job.name for each in question.asked]
-    on = f"{jobs[0]}, {question.asked[0].gpus} GPUs" if jobs else ""
+    on = f"{jobs[0]}, {_size(found)}" if jobs else ""
     types = ", ".join(pick.instance_type for pick in question.picks[:2])
     return (on or types)[: asked.LONGEST_NAME]
+
+
+def _size(found: address.Address) -> str:
+    """On how much the workload of an address is to run."""
+    asked_of = found.question.asked if found.question else ()
+    return size({"nodes": asked_of[0].nodes, "gpus": asked_of[0].gpus}) if asked_of else ""
 
 
 # --- One of them ------------------------------------------------------------------------------

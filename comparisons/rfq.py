@@ -11,11 +11,11 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from catalog import wording
+from catalog import phrases, wording
 from catalog.applies import arises
 from catalog.instances import CHECKLIST
-from catalog.templatetags.quantities import day_of, number
-from comparisons.changes import claimed, fact_text
+from catalog.templatetags.quantities import day_of
+from comparisons.changes import claimed, fact_text, size
 from comparisons.columns import Column
 from comparisons.form import Snapshot
 from comparisons.table import chosen
@@ -52,13 +52,7 @@ def text(snapshot: Snapshot, name: str) -> str:
 def _about(snapshot: Snapshot, name: str) -> str:
     """What the cluster is for, so that the provider can answer for that."""
     lines = [name]
-    for answer in snapshot["workloads"]:
-        size = (
-            gettext("%(n)s instances") % {"n": number(answer["nodes"])}
-            if answer["nodes"]
-            else gettext("%(n)s GPUs") % {"n": number(answer["gpus"])}
-        )
-        lines.append(f"{answer['workload']['title']}, {size}")
+    lines += (f"{phrases.said(w['workload']['title'])}, {size(w)}" for w in snapshot["workloads"])
     return "\n".join([*lines, gettext("Before we order, please confirm:")])
 
 

@@ -9,9 +9,8 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from accounts.access import SignedIn
+from accounts.access import Door, SignedIn
 from catalog import nccl, replies
 from catalog.query import BadQuery
 from catalog.schema import ERROR, FAILED
@@ -43,7 +42,7 @@ GONE: dict[Any, Any] = FAILED | {
 }
 
 
-class Measurements(APIView):
+class Measurements(Door):
     """`POST measurements/`: what a run of nccl-tests says of a cluster."""
 
     @extend_schema(
@@ -81,7 +80,7 @@ class Measurements(APIView):
         return response
 
 
-class OneMeasurement(APIView):
+class OneMeasurement(Door):
     """`GET` and `DELETE measurements/{id}/`: a run that is kept."""
 
     @extend_schema(

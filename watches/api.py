@@ -12,9 +12,8 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import override
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from accounts.access import SignedIn
+from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
 from catalog import replies
 from catalog.query import BadQuery
@@ -23,10 +22,8 @@ from watches import answers, orders, outbox, schema
 from watches.models import Channel, Delivery, Watch
 
 
-class _Own(APIView):
+class _Own(OwnDoor):
     """What it refuses it says in English, as all doors do; mails are in the reader's language."""
-
-    permission_classes = (SignedIn,)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The door, in English."""

@@ -161,10 +161,10 @@ def test_a_type_that_is_gone_stays_with_what_is_known_of_it(see, market):
     assert row(html, "Fabric per GPU, one way")[1] == "200 −50 % worse"
 
 
-def test_every_value_has_its_source_with_its_address(see):
+def test_every_value_has_its_source_with_its_address(see, settings):
     html = see(THREE)
     assert html.count('href="https://acme.example/prices"') >= 6
-    assert "Printed from http://testserver/compare/?pick=" in words(html)
+    assert f"Printed from {settings.PUBLIC_URL}/compare/?pick=" in words(html)
     assert "cost model" in words(html)
 
 

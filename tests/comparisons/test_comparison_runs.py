@@ -1,16 +1,18 @@
 """Runs over a market that moves: what is kept, what changed, what it did; never a $0."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
 
 from catalog import estimates, ingest
 from catalog.filters import OfferQuery
+from catalog.models import Rate
 from catalog.records import PriceModel
 from comparisons import rfq, runs, snapshot
 from comparisons.changes import Kind, changes, summary
+from comparisons.compare_page import shown
 from comparisons.models import Run
 from scoring import MODEL_VERSION
 from tests.comparisons.conftest import DAY, IB, JOB, MONDAY, PICKS, SMALL, facts, offer
@@ -279,3 +281,94 @@ def test_a_fact_that_lost_its_source_is_unknown_again_and_no_loss(saved):
     (change,) = (change for change in runs.since(run) if change.attribute == "oversubscription")
     assert (change.was_text, change.now_text, change.delta_percent) == ("2:1", "unknown", None)
     assert change.was_said["source"] == "https://acme.example/prices"
+
+
+def rate(usd: str, day: int) -> None:
+    """What the ECB said on a day of November."""
+    Rate.objects.create(currency="EUR", usd_per_unit=usd, day=date(2026, 11, day), source="ECB")
+
+
+def test_in_euros_a_move_of_the_rate_alone_is_no_change_of_a_price(saved, market):
+    rate("1.25", 20)
+    comparison = saved(currency="EUR")
+    first = runs.refresh(comparison)
+    rate("1.00", 24)
+    market(days=1)
+    assert runs.refresh(comparison) is None
+    again = runs.make(comparison)
+    assert again.results["currency"]["usd_per_unit"] != first.results["currency"]["usd_per_unit"]
+    assert changes(first.results, again.results) == []
+
+
+def test_in_euros_the_price_and_the_rate_are_told_apart(saved, market):
+    """The provider asks 10 % more dollars, and a euro buys a fifth fewer of them."""
+    rate("1.25", 20)
+    comparison = saved(currency="EUR")
+    runs.refresh(comparison)
+    rate("1.00", 24)
+    market(days=1, roce="17.60")
+    found = by_kind(runs.refresh(comparison), Kind.PRICE)
+    assert set(found) == {"acme/roce"}  # the others' prices stand as they stood
+    change = found["acme/roce"]
+    assert (change.was_text, change.now_text) == ("1.60 EUR", "2.20 EUR")
+    assert change.delta_percent == pytest.approx(10)
+    assert change.rate_percent == pytest.approx(25)
+    assert "exchange rate +25 %" in change.effect
+
+
+def test_a_price_that_falls_while_its_money_rises_is_told_as_lower(saved, market):
+    rate("1.25", 20)
+    comparison = saved(currency="EUR")
+    runs.refresh(comparison)
+    rate("1.00", 24)
+    market(days=1, roce="14.40")
+    change = by_kind(runs.refresh(comparison), Kind.PRICE)["acme/roce"]
+    assert change.delta_percent == pytest.approx(-10)
+    assert (change.was, change.now) == ("1.6", "1.8")  # in euros it is dearer: the rate's doing
+
+
+def test_another_currency_of_the_comparison_is_no_change_of_any_price(saved):
+    rate("1.25", 20)
+    comparison = saved()
+    first = runs.make(comparison)
+    comparison.currency = "EUR"
+    assert {c.kind for c in changes(first.results, runs.make(comparison).results)} <= {
+        Kind.QUESTION
+    }
+
+
+def test_what_is_gone_and_comes_back_is_new_again(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    market(days=1, roce=None)
+    runs.refresh(comparison)
+    market(days=2)
+    change = by_kind(runs.refresh(comparison), Kind.NEW)["acme/roce"]
+    assert (change.was_text, change.now_text, change.delta_percent) == (
+        "no longer listed", "$2.00", None,
+    )  # fmt: skip
+
+
+def test_a_fact_of_another_value_is_told_with_both_and_no_price_moves(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    faster = facts("acme/roce", fabric="roce", fabric_gbits_per_s=3200)
+    market(days=1, roce=None, more=(offer("roce", "16", facts=faster),))
+    run = runs.refresh(comparison)
+    change = next(c for c in runs.since(run) if c.attribute == "fabric_gbits_per_s")
+    assert (change.was_text, change.now_text) == ("1,600 Gb/s", "3,200 Gb/s")
+    assert change.delta_percent == pytest.approx(100)
+    assert by_kind(run, Kind.PRICE) == {}
+
+
+def test_a_baseline_that_is_gone_stays_the_baseline_and_saves_nothing(saved, market):
+    comparison = saved(baseline="acme/roce")
+    runs.make(comparison)
+    market(days=1, roce=None)
+    made = shown(runs.make(comparison).results)
+    assert made["table"].columns[0].key == "acme/roce"
+    assert "$0" not in str(made["table"])
+    prices = next(line for _title, lines in made["table"].groups for line in lines
+                  if line.title == "This offer")  # fmt: skip
+    assert [cell.delta for cell in prices.cells] == ["", "", ""]
+    assert "Not offered: Acme roce." in made["finding"].rest
