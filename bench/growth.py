@@ -5,6 +5,18 @@
 Of every size a catalog of its own in a temporary folder (the largest takes 6 GB, and a quarter of
 an hour), and of each answer the CPU time of web and Postgres together, as in `bench.answers`: the
 mean over the same distinct queries, nothing cached.
+
+On two cores that others kept at a load of 15, on 2026-11-30 (of the largest, five queries):
+
+    CPU time [ms], offers / prices      20,000 / 2 M   100,000 / 2 M   1 M / 20 M
+    API page                                    28.5             101        1,070
+    API page as of a week ago                     95             298        3,760
+    API page with three facets                    33             122        1,442
+    HTML page with eight facets                   55             220        2,254
+    prices of a GPU, newest first                 15              12           10
+    304                                            2             1.5          2.5
+
+What counts all rows of a list grows with them; what an index finds does not.
 """
 
 import json
