@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
 
 import pytest
 
@@ -224,6 +225,29 @@ def test_a_facet_ignores_its_own_filter_and_counts_the_unknown(ask):
         {"value": None, "count": 3},
     ]
     assert facets["gpu"] == [{"value": "h100-sxm5-80gb", "count": 1}]
+
+
+@pytest.mark.parametrize("rows", ["type", "region"])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {},
+        {"fabric": "roce"},
+        {"nvlink": "true", "price_model": "on_demand"},
+        {"fabric": "infiniband", "usd_per_gpu_hour_max": "3", "gpu_count_min": "2"},
+    ],
+)
+def test_a_facet_counts_what_is_listed_with_its_value_in_place_of_its_own_filter(
+    ask, filters, rows
+):
+    names = ("gpu", "fabric", "price_model", "usd_per_gpu_hour_max", "gpu_count_min", "nvlink")
+    said = {**filters, "rows": rows, "facets": ",".join(names)}
+    for name, counted in ask(urlencode(said))["facets"].items():
+        for each in counted:
+            if each["value"] is not None:
+                value = json.dumps(each["value"]).strip('"')
+                then = {**filters, "rows": rows, name: value, "page_size": "500"}
+                assert len(ask(urlencode(then))["results"]) == each["count"], (name, each)
 
 
 def test_a_seller_and_a_tier_of_one_name_are_two_rows_in_every_count(ask):
