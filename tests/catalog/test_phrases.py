@@ -131,7 +131,7 @@ def test_a_page_says_what_was_wrong_in_japanese_and_the_api_in_english(client: C
     page = client.get(f"/{address}", headers={"accept-language": "ja"})
     assert page.status_code == 400
     assert "整数部は 9 桁まで" in page.content.decode()
-    assert "パラメータではありません" in page.content.decode()
+    assert "パラメーターではありません" in page.content.decode()
     told = client.get(f"/api/v1/offers/{address}", headers={"accept-language": "ja"})
     assert "must be a number" in told.content.decode()
 
