@@ -65,7 +65,7 @@ COLUMNS: Mapping[str, Column] = {
         Column("fabric_gbits_per_s_per_gpu", "between", _("Fabric per GPU"), _("Gb/s, one way"),
                _("Gb/s per GPU"), "n w3 o2", (),
                ("fabric_gbits_per_s", "fabric_gbits_per_s_per_nic"), usual=True),
-        Column("cliff", "between", _("Cliff"), _("NVLink ÷ fabric"), _("Cliff"), "w3 o1", (),
+        Column("cliff", "between", _("Cliff"), _("links ÷ fabric"), _("Cliff"), "w3 o1", (),
                ("fabric_gbits_per_s", "fabric_gbits_per_s_per_nic"), usual=True),
         Column("gpudirect_rdma", "between", _("GPUDirect RDMA"), "", _("GPUDirect RDMA"), "o3", (),
                ("gpudirect_rdma",), usual=True),

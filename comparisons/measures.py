@@ -243,7 +243,7 @@ INSIDE = (
     _fact("scale_up"),
     Measure(_("NVLink domain"), _("GPUs"), _domain, lambda c: cells.domain_cell(c.offer), "high",
             "count", _resting("scale_up_domain_gpus", "scale_up_domain_guaranteed_gpus")),
-    Measure(_("NVLink per GPU, one way"), "GB/s", _of("scale_up_gbytes_per_s"),
+    Measure(_("Links per GPU, one way"), "GB/s", _of("scale_up_gbytes_per_s"),
             lambda c: cells.inside_cell(c.offer), "high",
             claims=_resting("scale_up_gbytes_per_s", "nvlink_generation")),
 )  # fmt: skip
@@ -254,7 +254,7 @@ BETWEEN = (
     Measure(_("Fabric per GPU, one way"), "Gb/s", _of("fabric_gbits_per_s_per_gpu"),
             lambda c: cells.per_gpu_cell(c.offer), "high",
             claims=_resting("fabric_gbits_per_s", "gpu_count")),
-    Measure(_("Cliff"), _("NVLink ÷ fabric"), _of("cliff"), _cliff, "", "",
+    Measure(_("Cliff"), _("links ÷ fabric"), _of("cliff"), _cliff, "", "",
             _resting("scale_up_gbytes_per_s", "fabric_gbits_per_s", "gpu_count")),
     Measure(_("GPUDirect RDMA"), "", _of("gpudirect_rdma"),
             lambda c: cells.rdma_cell(c.offer), claims=_resting("gpudirect_rdma")),

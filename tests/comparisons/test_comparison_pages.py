@@ -64,7 +64,7 @@ def test_offers_stand_side_by_side_against_the_first(see):
     ]
     assert row(html, "Fabric per GPU, one way")[0] == "400"
     assert row(html, "Fabric per GPU, one way")[1:] == ["200 −50 % worse", "unknown cannot compare"]
-    assert row(html, "NVLink per GPU, one way")[1] == "450 same"
+    assert row(html, "Links per GPU, one way")[1] == "450 same"
     assert "<b>baseline</b>" in html
 
 
