@@ -7,10 +7,11 @@ import threading
 import time
 
 import pytest
-from django.db import OperationalError
+from django import db
 from pytest_django.live_server_helper import LiveServer
 
 from config import middleware
+from tests.catalog.market import open_market
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def _no_database(monkeypatch):
     """Every query fails, as it does when Postgres is gone."""
 
     def gone(*_args, **_kwargs):
-        raise OperationalError("connection refused")
+        raise db.OperationalError("connection refused")
 
     monkeypatch.setattr("django.db.backends.utils.CursorWrapper.execute", gone)
 
@@ -40,6 +41,20 @@ def test_the_api_without_a_database_says_so_in_its_one_shape(client, address):
     answer = client.get(f"/api/v1/{address}")
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
     assert answer.json()["error"]["code"] == "database_unavailable"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "kind"), [("/", "text/html"), ("/api/v1/offers/", "application/json")]
+)
+def test_a_statement_that_takes_too_long_is_a_503(client, address, kind):
+    open_market()
+    client.get(address)  # what is made once is made
+    with db.connection.cursor() as cursor:
+        cursor.execute("set local statement_timeout = '1ms'")
+    answer = client.get(address)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    assert answer["Content-Type"].partition(";")[0] == kind
 
 
 def test_another_host_is_refused_in_the_form_that_is_read_there(client):

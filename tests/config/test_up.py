@@ -375,6 +375,22 @@ def test_production_names_the_variable_that_is_missing(tmp_path: Path, name: str
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(("entry", "most"), [("config.wsgi", "5s"), ("config.celery", "60s")])
+def test_a_statement_of_a_web_process_is_given_up_sooner(
+    tmp_path: Path, entry: str, most: str
+) -> None:
+    show = "from django.db import connections as all; print(all.settings['default']['OPTIONS'])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {entry}; {show}"],
+        cwd=BASE_DIR,
+        env=environment(tmp_path, **PRODUCTION),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"statement_timeout={most} " in done.stdout
+
+
 def test_production_passes_djangos_own_check(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
     assert done.returncode == 0, done.stderr

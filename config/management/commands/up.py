@@ -32,12 +32,7 @@ HOST = "127.0.0.1"
 FIRST_PAGE = 60  # [s] that the first page may take
 TRIES = 3  # times that Postgres is started again, unless it lived a while in between
 STOPPING = 10.5  # [s] for beat, worker and web together; the servers need 4 more at most
-WEB = {
-    "DATABASE_STATEMENT_TIMEOUT": "5s",
-    "DATABASE_LOCK_TIMEOUT": "2s",
-    "DATABASE_IDLE_IN_TRANSACTION_SESSION_TIMEOUT": "30s",
-    "DATABASE_POOL": "4",  # one for each blocking thread
-}
+WEB = {"DATABASE_POOL": "4"}  # one for each blocking thread
 WORKER = {
     "REMAP_SIGTERM": "SIGQUIT",  # what runs is put back, not waited for
     "WORKER_SOFT_SHUTDOWN_S": "3",  # whoever pressed Ctrl-C is waiting
