@@ -57,7 +57,7 @@ class Door(APIView):
         """
         super().initial(request, *args, **kwargs)
         reads = "GET" if request.method == "HEAD" else request.method
-        if reads not in self.reads_query:
+        if reads in self.allowed_methods and reads not in self.reads_query:
             Reading(request.query_params).finish(())
 
 

@@ -165,7 +165,9 @@ def unless_known(
     # GZipMiddleware marks the tag of what it compresses as weak: the content is the same.
     known = parse_etags(request.headers.get("If-None-Match", ""))
     if not {each.removeprefix("W/") for each in known}.isdisjoint((tag, "*")):
-        return HttpResponse(status=304, headers={"ETag": tag})
+        known_already = HttpResponse(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
+        del known_already["Content-Type"]  # it has no content, and the reader's is of another kind
+        return known_already
     response = reply()
     if response.status_code == HTTPStatus.OK:
         response["ETag"] = tag

@@ -38,7 +38,12 @@ WORKLOAD: Json = {
         "nodes": _COUNT,
     },
 }
-PICK: Json = {"type": "string", "maxLength": LONGEST, "description": f"An offer: {FORM}"}
+PICK: Json = {
+    "type": "string",
+    "maxLength": LONGEST,
+    "pattern": "^[0-9A-Za-z_][0-9A-Za-z_.:()+ -]{0,79}/[ -~]+$",
+    "description": f"An offer: {FORM}",
+}
 BODY: Json = {
     "type": "object",
     "additionalProperties": False,

@@ -7,6 +7,7 @@ says which there are and what each may be, so a new filter needs no new command.
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -100,7 +101,11 @@ def read(arguments: Sequence[str]) -> tuple[Command, Asked]:
             one.add_argument(*flags.split(), **options)
     name = arguments[0] if arguments else ""
     command = COMMANDS.get(name)
-    given = parser.parse_args(with_parameters(command, arguments) if command else arguments)
+    given, left = parser.parse_known_args(
+        with_parameters(command, arguments) if command else arguments
+    )
+    if left:
+        parser.error(_not_read(left[0], given.command))
     try:
         parameters = dict(_parameter(text) for text in given.parameters)
     except ValueError as problem:
@@ -135,6 +140,19 @@ def with_parameters(command: Command, arguments: Sequence[str]) -> list[str]:
             name = name.removeprefix("no_")
         written += ["-f", f"{command.words.get(name, name)}={value}"]
     return written
+
+
+def _not_read(word: str, command: str) -> str:
+    """What to write instead of a word that belongs to nothing."""
+    if not COMMANDS[command].takes_parameters:
+        return f"{command} takes no {word!r}: `fabricscout {command} --help` says what it takes"
+    name, equals, value = word.lstrip("-").partition("=")
+    if not equals or not name.replace("-", "_").isidentifier():
+        return f"{word!r} is no flag: a parameter is written --NAME VALUE, or -f NAME=VALUE"
+    flag = name.replace("_", "-")
+    own = {"true": f"--{flag}", "false": f"--no-{flag}"}
+    instead = own.get(value, f"--{flag} {shlex.quote(value)}")
+    return f"{word!r} is no flag: write {instead}, or -f {shlex.quote(word)}"
 
 
 def _parameter(text: str) -> tuple[str, str]:

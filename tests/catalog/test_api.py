@@ -209,6 +209,7 @@ def test_a_list_that_has_not_changed_is_a_304(client):
     first = client.get("/api/v1/facts/")
     again = client.get("/api/v1/facts/", headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert "Content-Type" not in again  # of nothing
     assert client.get("/api/v1/gpus/")["ETag"] != first["ETag"]
 
 
