@@ -163,7 +163,9 @@ def _together(counted: Sequence[Counted], query: OfferQuery) -> str:
     if query.rows is Rows.TYPE:
         any_region = ", ".join(f"bool_or({each}) as h{n}" for n, each in enumerate(holds))
         rows = f"(select {any_region} from r group by k) h"
-        holds = [f"h{n}" for n in range(len(counted))]
+        # What one region lists is in the list: that another's is unknown keeps nothing out.
+        out = " and h0 is not true"  # the first count is of the list itself
+        holds = [f"h{n}{out if c[0] == LEFT_OUT else ''}" for n, c in enumerate(counted)]
     counts = ", ".join(f"count(*) filter (where {each})" for each in holds)
     return (
         f"select t.* from (select array[{counts}] as n from {rows}) a, "

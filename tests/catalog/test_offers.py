@@ -72,6 +72,20 @@ def test_what_an_unknown_keeps_out_is_counted_and_can_be_let_in(ask, names):
     assert ask(f"{query}&include_unknown=fabric,scale_up")["left_out"] == 0
 
 
+def test_a_type_that_one_region_lists_is_not_left_out_for_another(ask):
+    here = {"provider": "third", "facts": facts("third/places")}
+    alone = offer("one place", provider="third", region="tokyo", available=None)
+    places = [("oslo", True), ("tokyo", None), ("paris", None)]
+    offers = [offer("places", region=name, available=free, **here) for name, free in places]
+    scrape([*offers, alone], lister="third", days=(datetime.now(UTC) - MONDAY) / timedelta(days=1))
+    for rows, listed, left_out in (("type", 1, 1), ("region", 1, 3)):
+        query = f"q=place&available=true&count=true&rows={rows}"
+        answer = ask(query)
+        assert (answer["count"], answer["left_out"]) == (listed, left_out), rows
+        assert answer["left_out_by"] == {"available": left_out}
+        assert ask(f"{query}&include_unknown=available")["count"] == listed + left_out
+
+
 @pytest.mark.parametrize("name", ["nvlink", "infiniband"])
 def test_no_is_known_too_and_an_unknown_is_in_neither(names, name):
     everything = set(names(""))
