@@ -67,4 +67,5 @@ def cliff(offers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         said.append(gettext("%(inside)s GB/s up to %(domain)s GPUs, then %(across)s") % {
             "inside": number(inside), "domain": number(domain), "across": number(across),
         })  # fmt: skip
-    return {"svg": paper.svg(BOTTOM + 38, "topo", "; ".join(said)), "said": "; ".join(said)}
+    told = gettext("; ").join(said)
+    return {"svg": paper.svg(BOTTOM + 38, "topo", told), "said": told}

@@ -299,7 +299,8 @@ def _clusters(answers: Any) -> Cell:
         _link(instance_href(a["offer"]), f"{a['offer']['provider']} {a['offer']['instance_type']}")
         for a in answers
     )
-    return mark_safe(f"{escape(gettext('On the cheapest of its kind today:'))} {', '.join(links)}.")  # noqa: S308
+    before, after = escape(gettext("On the cheapest of its kind today:")), gettext(".")
+    return mark_safe(f"{before} {gettext(', ').join(links)}{after}")  # noqa: S308 -- escaped
 
 
 def _percent(share: float) -> str:
@@ -325,7 +326,7 @@ def cliffs() -> Table:
     """The two falls that are drawn, as numbers."""
     rows = [
         (
-            _link(instance_href(o), f"{o['provider']} {o['instance_type']}"),
+            _link(instance_href(o), f"{o['provider_title']} {o['instance_type']}"),
             number(o["nvlink_domain_gpus"]), number(o["scale_up_gbytes_per_s"]),
             number(float(o["fabric_gbits_per_s_per_gpu"]) / 8), f"{float(o['cliff']):.1f}×",
         )

@@ -14,9 +14,9 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from catalog.filters import parse
-from learn import model
+from learn import figures, model
 from learn.tables import TABLES
-from learn.words import GROUPS, questions, words
+from learn.words import GROUPS, questions, rendered, words
 from tests.learn.conftest import forget, page
 
 TAG = re.compile(r"\{% *(\w+)((?: +(?:\"[^\"]*\"|[\d.]+))*) *%\}")
@@ -58,6 +58,19 @@ def test_every_source_is_referred_to_and_has_an_address_and_a_date(word) -> None
     for source in word.sources:
         assert source.href.startswith("https://")
         assert re.match(r"\d{4}(-\d\d-\d\d)?$", source.when)
+
+
+def test_a_question_is_answered_first_then_how_sure_why_and_what_next() -> None:
+    parts = {"en": ["How sure.", "Why.", "Next."], "ja": ["確かさ：", "理由：", "次の一歩："]}
+    for question in questions():
+        answers = {language: question["text"][language].strip().split("\n\n") for language in parts}
+        for language, (answer, *reasons) in answers.items():
+            assert "{% offers" in answer, "the answer has a count of today"
+            assert [re.findall("<b>(.*?)</b>", each) for each in reasons] == [
+                [part] for part in parts[language]
+            ]
+        for english, japanese in zip(*answers.values(), strict=True):
+            assert Counter(tags(english)) == Counter(tags(japanese))
 
 
 def test_no_count_of_offers_is_typed_in() -> None:
@@ -103,22 +116,55 @@ def test_the_filter_of_a_word_has_rows_or_the_page_says_why_not(client: Client, 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("bundled")
-def test_every_count_is_the_count_of_the_api(client: Client) -> None:
+def test_every_count_is_the_count_of_the_list_that_it_leads_to(client: Client) -> None:
+    """Of every word and question, in the text, the figures and the tables; both languages."""
     link = re.compile(r'<a href="/\?([^"]*)">([\d,]+)</a>')
-    found = 0
-    for slug in ("", *words()):
-        for query, said in link.findall(page(client, slug)):
-            asked = unescape(query)
-            unknown = QueryDict(asked).get("include_unknown")
-            answer = client.get(f"/api/v1/offers/?{asked}&count=true&page_size=1").json()
-            if unknown:  # what an unknown keeps out: the rows with it, less those without
-                without = re.sub(r"&include_unknown=[^&]*", "", asked)
-                less = client.get(f"/api/v1/offers/?{without}&count=true&page_size=1").json()
-                assert less["left_out"] == int(said.replace(",", "")), (slug, asked)
-            else:
-                assert answer["count"] == int(said.replace(",", "")), (slug, asked)
-            found += 1
-    assert found > 60
+    answers: dict[str, dict[str, int]] = {}
+
+    def api(query: str) -> dict[str, int]:
+        if query not in answers:
+            told = client.get(f"/api/v1/offers/?{query}&count=true&page_size=1").json()
+            answers[query] = {name: told[name] for name in ("count", "left_out")}
+        return answers[query]
+
+    found: dict[str, list[tuple[str, str]]] = {}
+    for language in ("en", "ja"):
+        found[language] = [
+            (unescape(query), said)
+            for slug in ("", *words())
+            for query, said in link.findall(page(client, slug, language))
+        ]
+        for query, said in found[language]:
+            known = re.sub(r"&include_unknown=[^&]*", "", query)
+            if known == query:
+                assert api(query)["count"] == int(said.replace(",", "")), query
+            else:  # what an unknown keeps out: the list with it has so many rows more
+                assert api(known)["left_out"] == int(said.replace(",", "")), query
+                assert api(query)["count"] == api(known)["count"] + api(known)["left_out"], query
+    assert Counter(found["en"]) == Counter(found["ja"])
+    assert len(answers) > 60
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("bundled")
+def test_every_figure_of_a_gpu_is_that_of_the_api(client: Client) -> None:
+    gpus = client.get("/api/v1/gpus/?page_size=200").json()["results"]
+    known = {gpu["slug"]: gpu["evidence"] for gpu in gpus}
+    tagged = re.compile(r'\{% gpu "([^"]+)" "([^"]+)" %\}')
+    shown = []
+    for word in words().values():
+        told = [each for each in word.figures if "gpu" in each]
+        made = [each for each in figures.figures(word) if each.unit]
+        shown += [
+            (*each["gpu"], each.get("times", 1), figure.value)
+            for each, figure in zip(told, made, strict=True)
+        ]
+        for slug, attribute in tagged.findall(word.texts["en"]):
+            html = rendered(f'{{% gpu "{slug}" "{attribute}" %}}')
+            shown.append((slug, attribute, 1, re.sub("<[^>]+>", "", html)))
+    for slug, attribute, times, value in shown:
+        assert float(value.replace(",", "")) == times * known[slug][attribute]["value"], slug
+    assert len(shown) > 10
 
 
 @pytest.mark.django_db
