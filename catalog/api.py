@@ -4,6 +4,7 @@ The doors onto one table each are in `small_lists`; how all of them reply is in 
 """
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +26,7 @@ from catalog import (
     replies,
     schema,
 )
+from catalog.currency import in_currency
 from catalog.fabric_query import FabricQuery
 from catalog.filters import OfferQuery, read
 from catalog.kept import kept_or_made
@@ -97,8 +99,13 @@ def _fabrics(query: FabricQuery, request: Request) -> HttpResponseBase:
     }
     if query.count:
         said["count"] = found.count
-    rows = (replies.dumped({key: row[key] for key in query.fields}) for row in found.rows)
-    return replies.listed("fabrics", query.format, query.fields, rows, said, whole=query.whole)
+    rows: Iterable[dict[str, Any]] = ({key: row[key] for key in query.fields} for row in found.rows)
+    if currency := query.currency:
+        said["currency"] = currency.as_json()
+        rows = map(currency.beside, rows)
+    return replies.listed(
+        "fabrics", query.format, query.fields, map(replies.dumped, rows), said, whole=query.whole
+    )
 
 
 class InstanceTypeDetail(APIView):
@@ -107,10 +114,14 @@ class InstanceTypeDetail(APIView):
     @extend_schema(**schema.INSTANCE_TYPE)
     def get(self, request: Request, provider: str, name: str) -> HttpResponse:
         """Every fact with its evidence, prices by region, and what is still unknown."""
-        nothing_asked(request)
+        reading = Reading(request.query_params)
+        currency = reading.one("currency", in_currency())
+        reading.finish(())
         found = instances.detail(provider, name)
         if found is None:
             raise Http404(f"The catalog has no {provider}/{name}.")
+        if currency:
+            found = currency.beside(found) | {"currency": currency.as_json()}
         return replies.json(found)
 
 

@@ -180,7 +180,9 @@ PRICES = 700
 NAMES, CIRCLES = (12, 27), 44  # [units] from the top: two lines of names, then the prices
 
 
-def price_strip(on_demand: Sequence[tuple[str, float]], spot: Sequence[float]) -> SafeString:
+def price_strip(
+    on_demand: Sequence[tuple[str, float]], spot: Sequence[float], sign: str = "$"
+) -> SafeString:
     """Prices of a GPU-hour by region: circles on demand, triangles spot; the ends labelled."""
     drawing = Drawing()
     highest = max([price for _, price in on_demand] + list(spot), default=1)
@@ -194,7 +196,8 @@ def price_strip(on_demand: Sequence[tuple[str, float]], spot: Sequence[float]) -
     drawing.line(f"M20 {CIRCLES + 28}H{PRICES - 20}", "sl")
     for index in range(round(end / step) + 1):
         drawing.line(f"M{at(index * step):.1f} {CIRCLES - 12}V{CIRCLES + 32}", "sl")
-        drawing.text(round(at(index * step), 1), CIRCLES + 46, f"${index * step:,.12g}", "q mid")
+        tick = f"{sign}{index * step:,.12g}"
+        drawing.text(round(at(index * step), 1), CIRCLES + 46, tick, "q mid")
     for _, price in on_demand:
         drawing.shapes.append(
             f'<circle cx="{at(price):.1f}" cy="{CIRCLES}" r="4" class="fn sk" stroke-width="1.2"/>'
@@ -202,7 +205,7 @@ def price_strip(on_demand: Sequence[tuple[str, float]], spot: Sequence[float]) -
     drawing.shapes += [
         f'<path d="M{at(price):.1f} {CIRCLES + 15}l4 7h-8z" class="fw"/>' for price in spot
     ]
-    _ends(drawing, on_demand, at)
+    _ends(drawing, on_demand, at, sign)
     signs = [f"○ {gettext('on demand')}", *([f"▲ {gettext('spot')}"] if spot else [])]
     drawing.text(PRICES - 20, CIRCLES + 64, " · ".join(signs), "q e")
     regions = len({name for name, _ in on_demand})
@@ -213,16 +216,19 @@ def price_strip(on_demand: Sequence[tuple[str, float]], spot: Sequence[float]) -
 
 
 def _ends(
-    drawing: Drawing, on_demand: Sequence[tuple[str, float]], at: Callable[[float], float]
+    drawing: Drawing,
+    on_demand: Sequence[tuple[str, float]],
+    at: Callable[[float], float],
+    sign: str,
 ) -> None:
     """The lowest and the highest by name, each above its circle; one line for both if they fit."""
     if not on_demand:
         return
     by_price = sorted(on_demand, key=lambda pair: pair[1])
     (low_name, low), (high_name, high) = by_price[0], by_price[-1]
-    names = [_end(gettext("lowest"), low_name, low)]
+    names = [_end(gettext("lowest"), low_name, f"{sign}{low:,.2f}")]
     if high > low:
-        names.append(_end(gettext("highest"), high_name, high))
+        names.append(_end(gettext("highest"), high_name, f"{sign}{high:,.2f}"))
     halves = [text_width(name, bold=True) / 2 for name in names]
     places = [
         kept_in(at(price), half, PRICES) for price, half in zip((low, high), halves, strict=False)
@@ -232,9 +238,9 @@ def _ends(
         drawing.text(round(place, 1), y, name, "b mid")
 
 
-def _end(which: str, name: str, price: float) -> str:
+def _end(which: str, name: str, price: str) -> str:
     """Lowest: oslo $2.00; of a long name as much as fits, of the price all."""
-    before, after = f"{which}: ", f" ${price:,.2f}"
+    before, after = f"{which}: ", f" {price}"
     room = PRICES / 2 - GAP - text_width(before + after, bold=True)
     return f"{before}{fitted(name, room, bold=True)}{after}"
 

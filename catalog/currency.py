@@ -7,6 +7,7 @@ the time asked for; where the provider itself asks for that currency, it is the 
 dollars of its price, so that what is shown is what it asks.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -61,6 +62,12 @@ class Currency:
             raise ValueError(f"{code[:80]!r} has no rate. There are: {', '.join(known())}.")
         return cls(code, rate.usd_per_unit, rate.day, rate.source)
 
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Currency":
+        """As `as_json` said it."""
+        day = date.fromisoformat(str(said["rate_date"]))
+        return cls(said["code"], Decimal(said["usd_per_unit"]), day, said["source"])
+
     @property
     def prefix(self) -> str:
         """What stands where `usd` does: `eur`."""
@@ -112,7 +119,7 @@ class Currency:
 
     def _asks(self, offer: Mapping[str, Any]) -> bool:
         """Whether the provider itself asks for this currency."""
-        return offer.get("native_currency") == self.code and offer["usd_rate"] is not None
+        return offer.get("native_currency") == self.code and offer.get("usd_rate") is not None
 
     def _within(self, value: Any, rate: Decimal | None) -> Any:
         if isinstance(value, Mapping):
@@ -139,11 +146,36 @@ class Currency:
         }
 
 
+def sign_of(code: str) -> str:
+    """$, €, or the letters of a currency that has no sign of its own."""
+    return SIGNS.get(code, code)
+
+
 @dataclass(frozen=True, slots=True)
 class Money:
     """What a page shows its amounts in: dollars, or another currency that its address asks for."""
 
     currency: Currency | None = None
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any] | None) -> "Money":
+        """The currency of an answer; the dollar where it names none."""
+        return cls(Currency.of(said)) if said else cls()
+
+    @property
+    def query(self) -> str:
+        """What an address says of it after its path: nothing of the dollar."""
+        return f"?currency={self.code}" if self.currency else ""
+
+    @property
+    def rate(self) -> str:
+        """Dollars for one unit, as text."""
+        return plain(self.currency.usd_per_unit) if self.currency else ""
+
+    @property
+    def day(self) -> date | None:
+        """Of that rate."""
+        return self.currency.day if self.currency else None
 
     @property
     def code(self) -> str:
@@ -158,21 +190,30 @@ class Money:
     @property
     def sign(self) -> str:
         """$, €, or the letters with a blank after them."""
-        return SIGNS.get(self.code, f"{self.code}\N{NO-BREAK SPACE}")
+        sign = sign_of(self.code)
+        return f"{sign}\N{NO-BREAK SPACE}" if sign == self.code else sign
 
     def said(self, amount: str) -> str:
         """An amount with its sign before it."""
         return f"{self.sign}{amount}"
 
     def heading(self, text: object) -> str:
-        """A heading, or another unit, that says dollars: in this money."""
-        return str(text).replace("$", self.sign.strip()) if self.currency else str(text)
+        """A heading, a unit or a sentence that says dollars: in this money."""
+        if self.currency is None:
+            return str(text)
+        return re.sub(r"\$(?=[%\d])", self.sign, str(text)).replace("$", self.sign.strip())
 
     def amount(self, usd: Any, offer: Mapping[str, Any] = NO_OFFER) -> Any:
         """Dollars as this money; at the provider's own rate where it asks for that currency."""
         if usd is None or self.currency is None:
             return usd
         return float(usd) / float(self.currency.rate_of(offer))
+
+    def exactly(self, usd: Any, offer: Mapping[str, Any] = NO_OFFER) -> Any:
+        """The same as a decimal of six places."""
+        if usd is None or self.currency is None:
+            return usd
+        return plain((Decimal(usd) / self.currency.rate_of(offer)).quantize(PLACES))
 
     def of_gpu_hour(self, offer: Mapping[str, Any]) -> Any:
         """The price of a GPU-hour of a row that was read with this currency."""

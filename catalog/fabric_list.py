@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -50,6 +50,9 @@ class Place:
     collected_at: datetime | None = None
     stale: bool = False
     outdated: bool = False
+    native_currency: str | None = None
+    usd_rate: Decimal | None = None
+    usd_rate_date: date | None = None
 
     @property
     def by_price(self) -> tuple[bool, bool, Decimal]:
@@ -87,7 +90,7 @@ _PLACES = """
 select distinct on (instance_type_id, region, country, continent)
     instance_type_id, instance_type, region, country, continent,
     case when price_model = 'on_demand' then trim_scale(usd_per_gpu_hour) end,
-    collected_at, stale, outdated
+    collected_at, stale, outdated, native_currency, usd_rate, usd_rate_date
 from offer_listing where instance_type_id = any(%s)
 order by instance_type_id, region, country, continent, price_model <> 'on_demand',
     usd_per_gpu_hour is null, outdated, usd_per_gpu_hour, offer_id
@@ -370,6 +373,9 @@ def _price(lowest: Place) -> dict[str, Any] | None:
         return None
     return {
         "usd_per_gpu_hour": lowest.usd_per_gpu_hour,
+        "native_currency": lowest.native_currency,
+        "usd_rate": lowest.usd_rate,
+        "usd_rate_date": lowest.usd_rate_date,
         "instance_type": lowest.instance_type,
         "region": lowest.region,
         "country": lowest.country,

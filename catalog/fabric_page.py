@@ -13,9 +13,11 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from catalog import wording
+from catalog.currency import Money
 from catalog.fabric_list import Found, find
 from catalog.fabric_query import FILTERS, FabricQuery, parse
 from catalog.models import Fabric, Provider
+from catalog.page_money import header
 from catalog.presets import State, link, reading, state
 from catalog.query import CONTINENTS, BadQuery
 
@@ -34,6 +36,7 @@ KEPT = (
     "include_unknown",
     "page_size",
     "sort",
+    "currency",
 )  # that the form has no field for
 UNIONS = ("technology",)  # lists that only this page has
 
@@ -46,6 +49,7 @@ def fabrics(request: HttpRequest) -> HttpResponse:
     context = {
         "room": "fabrics",
         "now": now,
+        **header(FABRICS, now, money := Money(query.currency)),
         "found": found,
         "query": query,
         "options": options(now),
@@ -55,7 +59,7 @@ def fabrics(request: HttpRequest) -> HttpResponse:
         "filtered": filtered,
         "sorts": sorts(now),
         "links": {
-            "all": FABRICS,
+            "all": f"{FABRICS}{money.query}",
             "json": link(API, now, sort=_sort(now), cursor=now.get("cursor")),
             "csv": link(API, now, sort=_sort(now), cursor=now.get("cursor"), format="csv"),
             "next": found.next and link(FABRICS, now, cursor=found.next),
@@ -138,9 +142,9 @@ def options(now: State) -> dict[str, Options]:
         "provider": [(p.slug, p.title) for p in providers.order_by("title")],
         "fabric_gbits_per_s_per_gpu_min": [(speed, f"≥ {speed}") for speed in SPEEDS],
     }
-    for name, known in offered.items():
-        if (said := now.get(name)) and said not in dict(known):
-            known.append((said, _own(name, said)))
+    for name, choices in offered.items():
+        if (said := now.get(name)) and said not in dict(choices):
+            choices.append((said, _own(name, said)))
     return offered
 
 

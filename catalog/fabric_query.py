@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from catalog.currency import Currency, in_currency
 from catalog.query import (
     CONTINENTS,
     PAGE_SIZE,
@@ -70,6 +71,7 @@ class FabricQuery:
     fields: tuple[str, ...] = KEYS
     format: Format = Format.JSON
     whole: bool = False
+    currency: Currency | None = None  # besides the dollar
 
     @property
     def identity(self) -> str:
@@ -115,6 +117,7 @@ def parse(query: QueryDict) -> FabricQuery:
         format=Format(reading.one("format", one_of(Format)) or Format.JSON),
         cursor=reading.one("cursor", words_of_a_cursor) or "",
         count=reading.one("count", truth) or False,
+        currency=reading.one("currency", in_currency()),
     )
     reading.finish(())
     return asked

@@ -18,7 +18,9 @@ from catalog import evidence, instances, nccl, phrases, verify, wording
 from catalog.applies import arises
 from catalog.charts import cliff_said, cliff_strip, price_strip
 from catalog.citations import cited
+from catalog.currency import Money
 from catalog.models import InstanceType
+from catalog.page_money import of_page
 from catalog.plots import price_steps
 from catalog.presets import link, pick_of
 from catalog.templatetags.cells import LINKED_BARS_GBYTES_PER_S, cliff_text, fabric_per_gpu
@@ -39,8 +41,12 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
         raise Http404
     grouped = evidence.groups(kind)
     row = {**kind, "evidence": {fact["attribute"]: fact for fact in kind["facts"]}}
+    shown = of_page(request.GET, request.path)
+    money: Money = shown["money"]
+    kept = {"currency": money.code} if money.currency else {}
     context = {
         "room": "offers",
+        **shown,
         "kind": row,
         "line": summary(row),
         "figures": figures(row),
@@ -50,19 +56,22 @@ def instance(request: HttpRequest, provider: str, name: str) -> HttpResponse:
         "groups": grouped,
         "unknown_facts": len(evidence.unknowns(kind)),
         "old_facts": evidence.old_lines(grouped),
-        "prices": prices(kind),
+        "prices": prices(kind, money),
         "checklist": checklist(kind),
         "nccl": verify.nccl_lines(kind),
         "needs": verify.needs(),
         "collectives": nccl.COLLECTIVES,
         "links": {
-            "json": f"/api/v1/instance-types/{quote(provider)}/{quote(name)}/",
-            "regions": link("/", {"provider": provider, "q": name, "rows": "region"}),
-            "rank": link("/workloads/", {"provider": provider, "q": name}),
-            "compare": link("/compare/", {"pick": _pick(kind)}),
+            "json": f"/api/v1/instance-types/{quote(provider)}/{quote(name)}/{money.query}",
+            "offers": link("/", kept),
+            "provider": link("/", {"provider": provider, **kept}),
+            "regions": link("/", {"provider": provider, "q": name, "rows": "region", **kept}),
+            "rank": link("/workloads/", {"provider": provider, "q": name, **kept}),
+            "compare": link("/compare/", {"pick": _pick(kind), **kept}),
         },
     }
-    return render(request, "catalog/instance.html", context)
+    status = 400 if shown["problems"] else 200
+    return render(request, "catalog/instance.html", context, status=status)
 
 
 def summary(row: Mapping[str, Any]) -> str:
@@ -193,18 +202,18 @@ def headline(row: Mapping[str, Any]) -> str:
 # --- Prices -----------------------------------------------------------------------------------
 
 
-def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
+def prices(kind: Mapping[str, Any], money: Money) -> dict[str, Any]:
     """Prices by region and tier, the cheapest first; the lowest fresh one is the figure on top."""
     offers: Sequence[Mapping[str, Any]] = kind["prices"]
     priced = [offer for offer in offers if offer["usd_per_gpu_hour"] is not None]
     rows = _by_place(offers)
-    past = history(kind["history"])
+    past = history(kind["history"], money)
     on_demand = [
-        (offer["region"] or gettext("region not said"), float(offer["usd_per_gpu_hour"]))
+        (offer["region"] or gettext("region not said"), _per_gpu_hour(offer, money))
         for offer in priced
         if offer["price_model"] == "on_demand"
     ]
-    spot = [float(o["usd_per_gpu_hour"]) for o in priced if o["price_model"] == "spot"]
+    spot = [_per_gpu_hour(o, money) for o in priced if o["price_model"] == "spot"]
     return {
         "rows": rows[:CHEAPEST],
         "places": len(rows),
@@ -212,8 +221,9 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         "others": any(row["other"] for row in rows),
         "spot": any(row["spot"] for row in rows),
         "tiers": any(row["tier"] or row["via"] for row in rows[:CHEAPEST]),
-        "strip": price_strip(on_demand, spot) if len(on_demand) > 1 else "",
-        "lowest": _lowest(priced),
+        "strip": price_strip(on_demand, spot, money.sign) if len(on_demand) > 1 else "",
+        "lowest": (lowest := _lowest(priced)),
+        "least": lowest and _per_gpu_hour(lowest, money),
         "history": past,
         "last": past["periods"][-1] if past["periods"] and not offers else None,
         "unchanged": _seen_again(priced, kind["history"]),
@@ -223,6 +233,10 @@ def prices(kind: Mapping[str, Any]) -> dict[str, Any]:
         else phrases.said(next(filter(None, (o["price_note"] for o in offers)), "")),
         "listed": bool(offers),
     }
+
+
+def _per_gpu_hour(offer: Mapping[str, Any], money: Money) -> float:
+    return float(money.amount(offer["usd_per_gpu_hour"], offer))
 
 
 def _seen_again(priced: Sequence[Mapping[str, Any]], periods: Sequence[Mapping[str, Any]]) -> bool:
@@ -287,19 +301,22 @@ def _cheapest_first(row: Mapping[str, Any]) -> tuple[bool, float]:
     return price is None, float(price or 0)
 
 
-def history(periods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def history(kept: Sequence[Mapping[str, Any]], money: Money) -> dict[str, Any]:
     """Every change of a price, or when and at what the only one was seen."""
+    periods = [
+        {**period, "per_hour": money.amount(period["usd_per_hour"], period)} for period in kept
+    ]
     changes = [period for period in periods if period["valid_to"] is not None]
     first: datetime | None = periods[0]["valid_from"] if periods else None
     lines = lowest_over_time(periods) if changes else {}
-    finding = "; ".join(map(_range_said, lines.items()))
+    finding = "; ".join(_range_said(*line, money) for line in lines.items())
     named = [(wording.word("price_model", model), steps) for model, steps in lines.items()]
     return {
         "changes": len(changes),
         "periods": periods[:200],
         "first": first,
         "finding": finding,
-        "drawing": price_steps(named[:5], datetime.now(UTC), finding) if lines else "",
+        "drawing": price_steps(named[:5], datetime.now(UTC), finding, money.sign) if lines else "",
     }
 
 
@@ -307,16 +324,16 @@ Steps = list[tuple[datetime, float | None]]
 
 
 def lowest_over_time(periods: Sequence[Mapping[str, Any]]) -> dict[str, Steps]:
-    """Of each way of paying the lowest price of an instance-hour, from when; None where none was.
+    """Of each way of paying the lowest `per_hour` of an instance, from when; None where none was.
 
     The periods are in order of their beginning.
     """
     lines: dict[str, Steps] = {}
     for model in dict.fromkeys(period["offer__price_model"] for period in periods):
         priced = [
-            (period["valid_from"], period["valid_to"], float(period["usd_per_hour"]))
+            (period["valid_from"], period["valid_to"], float(period["per_hour"]))
             for period in periods
-            if period["offer__price_model"] == model and period["usd_per_hour"] is not None
+            if period["offer__price_model"] == model and period["per_hour"] is not None
         ]
         if priced:
             lines[model] = _lowest_of(priced)
@@ -325,31 +342,32 @@ def lowest_over_time(periods: Sequence[Mapping[str, Any]]) -> dict[str, Steps]:
 
 def _lowest_of(priced: Sequence[tuple[datetime, datetime | None, float]]) -> Steps:
     """One sweep over the moments at which a price begins or ends; the cheapest stands on top."""
-    ends = [end for _begin, end, _usd in priced if end is not None]
+    ends = [end for _begin, end, _amount in priced if end is not None]
     steps: Steps = []
-    standing: list[tuple[float, float]] = []  # dollars, and until when
+    standing: list[tuple[float, float]] = []  # an amount, and until when
     waiting = iter(priced)
     following = next(waiting, None)
-    for at in sorted({begin for begin, _end, _usd in priced} | set(ends)):
+    for at in sorted({begin for begin, _end, _amount in priced} | set(ends)):
         while following and following[0] <= at:
             until = following[1].timestamp() if following[1] else math.inf
             heapq.heappush(standing, (following[2], until))
             following = next(waiting, None)
         while standing and standing[0][1] <= at.timestamp():
             heapq.heappop(standing)
-        usd = standing[0][0] if standing else None
-        if not steps or steps[-1][1] != usd:
-            steps.append((at, usd))
+        lowest = standing[0][0] if standing else None
+        if not steps or steps[-1][1] != lowest:
+            steps.append((at, lowest))
     return steps
 
 
-def _range_said(line: tuple[str, Steps]) -> str:
-    """On demand: $98.32, at the least $92, at the most $104.50."""
-    model, steps = line
-    known = [usd for _at, usd in steps if usd is not None]
+def _range_said(model: str, steps: Steps, money: Money) -> str:
+    """On demand: $98.32 now, $92 to $104.50 so far."""
+    known = [amount for _at, amount in steps if amount is not None]
     last = steps[-1][1]
-    now = gettext("none now") if last is None else gettext("$%(usd)s now") % {"usd": dollars(last)}
-    return gettext("%(model)s: %(now)s, $%(low)s to $%(high)s so far") % {
+    now = gettext("none now")
+    if last is not None:
+        now = money.heading(gettext("$%(usd)s now")) % {"usd": dollars(last)}
+    return money.heading(gettext("%(model)s: %(now)s, $%(low)s to $%(high)s so far")) % {
         "model": wording.word("price_model", model),
         "now": now, "low": dollars(min(known)), "high": dollars(max(known)),
     }  # fmt: skip

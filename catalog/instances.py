@@ -167,7 +167,8 @@ def _claim(fact: Fact) -> dict[str, Any]:
 def _history(kind: InstanceType) -> list[dict[str, Any]]:
     """Every price period of its offers, the oldest first."""
     columns = (
-        "usd_per_hour", "native_amount", "native_currency", "valid_from", "valid_to",
+        "usd_per_hour", "native_amount", "native_currency", "usd_rate", "usd_rate_date",
+        "valid_from", "valid_to",
         "offer__region", "offer__tier", "offer__price_model",
     )  # fmt: skip
     periods = Price.objects.filter(offer__instance_type=kind).order_by("valid_from", "id")

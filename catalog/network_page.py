@@ -12,7 +12,10 @@ from rest_framework.views import APIView
 
 from catalog import networks, query, questions, replies, schema
 from catalog.citations import cited
+from catalog.currency import Currency, Money, in_currency
 from catalog.models import Workload
+from catalog.page_money import header
+from catalog.presets import state
 from catalog.query import BadQuery
 
 EXAMPLE = "llama3-70b-pretrain"
@@ -38,29 +41,40 @@ def network(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404
     problems: dict[str, list[str]] = {}
     try:
-        answer = _answer(request.GET, slug)
+        answer, currency = _answer(request.GET, slug)
     except BadQuery as bad:
-        problems, answer = bad.fields, networks.answer(slug)
-    rows = [{**each, "title": network_title(each["network"])} for each in answer["results"]]
+        problems, answer, currency = bad.fields, networks.answer(slug), None
+    money = Money(currency)
+    rows = [
+        {
+            **each,
+            "title": network_title(each["network"]),
+            "worth": money.amount(each.get("infiniband_is_worth_usd_per_gpu_hour")),
+        }
+        for each in answer["results"]
+    ]
     context = {
         "room": "workloads",
         "workload": workload,
         "answer": answer,
         "rows": rows,
         "axes": [(each["axis"], each["said"], cited(each["source"])) for each in answer["axes"]],
+        **header(request.path, state(request.GET), money),
         "given": {name: request.GET.get(name, "") for name in PARAMETERS},
         "problems": [(name, " ".join(said)) for name, said in problems.items()],
     }
     return render(request, "catalog/network.html", context, status=400 if problems else 200)
 
 
-def _answer(given: QueryDict, slug: str) -> dict[str, Any]:
+def _answer(given: QueryDict, slug: str) -> tuple[dict[str, Any], Currency | None]:
+    """What is asked, and the money that it is asked in besides the dollar."""
     reading = query.Reading(given)
     reading.one("workload", query.name)
     text = ",".join(reading.many("gpus", query.name)) or ",".join(map(str, networks.USUAL))
     provider, name = (reading.one(each, query.name) or "" for each in ("provider", "instance_type"))
+    currency = reading.one("currency", in_currency())
     reading.finish(())
-    return networks.answer(slug, networks.counts_of(text), provider, name)
+    return networks.answer(slug, networks.counts_of(text), provider, name), currency
 
 
 class Networks(APIView):
@@ -92,6 +106,7 @@ class Networks(APIView):
             OpenApiParameter(
                 "instance_type", schema.kind_of(query.words), description="With `provider`"
             ),
+            schema.CURRENCY,
         ],
     )
     def get(self, request: Request) -> HttpResponse:
@@ -105,4 +120,7 @@ class Networks(APIView):
         slug = query.Reading(request.query_params).one("workload", query.name)
         if not slug:
             raise BadQuery({"workload": ["must be given."]})
-        return replies.json(_answer(request.query_params, slug))
+        answer, currency = _answer(request.query_params, slug)
+        if currency:
+            answer = currency.beside(answer) | {"currency": currency.as_json()}
+        return replies.json(answer)

@@ -17,9 +17,10 @@ from django.views.decorators.http import require_safe
 
 from catalog import columns, presets, query_words, wording
 from catalog import offers as listing
-from catalog.currency import Money, known
+from catalog.currency import Money
 from catalog.filters import OfferQuery, Rows, parse
 from catalog.models import CatalogVersion, Provider
+from catalog.page_money import header
 from catalog.presets import State, link
 from catalog.query import BadQuery
 
@@ -56,10 +57,12 @@ def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)
     stamp = CatalogVersion.stamp()
-    titles, codes = standing(stamp)
+    titles = standing(stamp)
     picks, too_many = presets.picked(now, titles), presets.too_many(now)
     if now.pop("compare", None) and picks and not too_many:
-        return _elsewhere(request, link(COMPARE, {"pick": now["pick"]}))
+        return _elsewhere(
+            request, link(COMPARE, {k: now[k] for k in ("pick", "currency") if k in now})
+        )
     if too_many:
         now["pick"] = presets.BREAK.join(each.value for each in picks)
     shown = columns.shown(_named(now))
@@ -67,12 +70,10 @@ def offers(request: HttpRequest) -> HttpResponse:
     here = set(map(presets.pick_of, rows.rows)) if query.rows is Rows.TYPE else set()
     context = {
         "room": "offers",
-        "stamp": stamp,
         "here": link(OFFERS, now, cursor=now.get("cursor")),
         "now": now,
         "asked": query_words.said(query, now, titles) if now else gettext("Offers"),
-        "money": (money := Money(query.currency)),
-        "currencies": presets.currencies(OFFERS, now, money, codes),
+        **header(OFFERS, now, money := Money(query.currency), stamp=stamp),
         "page": rows,
         "columns": shown,
         "groups": columns.grouped(shown),
@@ -83,7 +84,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "tabs": presets.tabs(OFFERS, now, stamp),
         "chips": list(presets.chips(OFFERS, now, query, titles)),
         "kept": list(presets.kept(now)),
-        "facets": presets.facets(now, rows.facets, titles),
+        "facets": presets.facets(now, rows.facets, titles, money),
         "finder": None if now else presets.finder(rows.facets),
         "sorts": sorts(OFFERS, now, query, shown),
         "left_out": left_out(OFFERS, now, rows),
@@ -168,9 +169,9 @@ def all_dated(rows: listing.Page) -> bool:
 
 
 @lru_cache(maxsize=1)
-def standing(_stamp: str) -> tuple[dict[str, str], list[str]]:
-    """What holds until the catalog changes: names of providers, and currencies that have a rate."""
-    return provider_titles(), known()
+def standing(_stamp: str) -> dict[str, str]:
+    """The names of providers, until the catalog changes."""
+    return provider_titles()
 
 
 def provider_titles() -> dict[str, str]:

@@ -98,7 +98,8 @@ def scaling(curves: Sequence[Mapping[str, Any]], finding: str) -> SafeString:
     """Fabric efficiency over GPUs: x by powers of two, y from 0 to 100 %.
 
     A curve has a `name`, `unknown` facts, `domain_gpus`, and `points` as `growth` makes them. Where
-    something is unknown its range is an area; where a count does not fit the line is dotted.
+    something is unknown its range is an area; where a count does not fit the line is dotted. Its
+    `measured` runs are hollow circles, of those counts that the axis has.
     """
     counts = sorted({point["gpus"] for curve in curves for point in curve["points"]})
     x_of = linear(math.log2(counts[0]), math.log2(max(counts[-1], 2 * counts[0])), LEFT, RIGHT)
@@ -124,6 +125,12 @@ def scaling(curves: Sequence[Mapping[str, Any]], finding: str) -> SafeString:
             if abs(edge - x) > 1:
                 _line(drawing, [(edge, y), (x, y)], index, NOT_FITTING)
         ends.append((index, (last, line[-1][1]), str(curve["name"])))
+        drawing.shapes += [
+            f'<circle cx="{x_of(math.log2(run["gpus"])):.1f}" cy="{y_of(100 * run["share"]):.1f}" '
+            f'r="4" class="ln s{index + 1}"/>'
+            for run in curve.get("measured", ())
+            if counts[0] <= run["gpus"] <= counts[-1] and run["share"] <= 1
+        ]
     _names(drawing, ends)
     return drawing.svg(BOTTOM + 34, "big", finding, WIDTH)
 
@@ -176,8 +183,9 @@ def price_steps(
     lines: Sequence[tuple[str, Sequence[tuple[datetime, float | None]]]],
     until: datetime,
     finding: str,
+    sign: str = "$",
 ) -> SafeString:
-    """Dollars over time as steps, a line for each way of paying; None opens a gap."""
+    """Money over time as steps, a line for each way of paying; None opens a gap."""
     known = [usd for _name, steps in lines for _at, usd in steps if usd is not None]
     start = min(at for _name, steps in lines for at, _usd in steps)
     up = ticks(max(known), 4)
@@ -185,7 +193,7 @@ def price_steps(
     y_of = linear(0, up[-1], BOTTOM, TOP)
     drawing, ends = Drawing(), []
     _frame(drawing, [(LEFT + 26, f"{start:%Y-%m-%d}"), (RIGHT - 26, f"{until:%Y-%m-%d}")],
-           [(y_of(usd), f"${usd:g}") for usd in up], "")  # fmt: skip
+           [(y_of(usd), f"{sign}{usd:g}") for usd in up], "")  # fmt: skip
     for index, (name, steps) in enumerate(lines):
         last: Point | None = None
         for (at, usd), (then, _next) in zip(steps, [*steps[1:], (until, None)], strict=True):

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalog import columns, wording
 from catalog.counts import count
-from catalog.currency import DOLLAR, Money
+from catalog.currency import Money
 from catalog.filters import DECIDED, FACETS, FILTERS, OfferQuery, parse
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
@@ -88,15 +88,6 @@ def link(path: str, now: State, **changes: str | None) -> str:
 def reading(now: State) -> QueryDict:
     """A state as a query string is read: what is asked of the list."""
     return QueryDict(urlencode({name: text for name, text in now.items() if name not in PAGE}))
-
-
-def currencies(path: str, now: State, money: Money, codes: Sequence[str]) -> list[tuple[str, str]]:
-    """Each other currency that has a rate, with the address of the same page in it."""
-    return [
-        (code, link(path, now, currency=None if code == DOLLAR else code))
-        for code in codes
-        if code != money.code
-    ]
 
 
 # --- Presets ----------------------------------------------------------------------------------
@@ -272,24 +263,37 @@ class Facet:
         return any(option.chosen and option.value for option in self.options)
 
 
-def facets(now: State, counted: Counted, titles: State) -> list[Facet]:
+def facets(now: State, counted: Counted, titles: State, money: Money) -> list[Facet]:
     """Those of BAR. Counts apply all other filters; zero counts are shown."""
-    return [_facet(name, now, counted[name], titles) for name in BAR]
+    return [_facet(name, now, counted[name], titles, money) for name in BAR]
+
+
+def _threshold(name: str, value: str, money: Money) -> str:
+    """A limit in words. One in dollars stays so, with what it is in the money of the page."""
+    said = str(THRESHOLD_FORMS[name]) % _digits(value)
+    if not name.startswith("usd_") or money.currency is None:
+        return said
+    return f"{said} ({money.said(f'{money.amount(value):,.2f}')})"
 
 
 def _facet(
-    name: str, now: State, counted: Sequence[tuple[str | None, int]], titles: State
+    name: str,
+    now: State,
+    counted: Sequence[tuple[str | None, int]],
+    titles: State,
+    money: Money,
 ) -> Facet:
     thresholds = FACETS[name]
     chosen = [text for text in now.get(name, "").split(",") if text]
     rows = {value: rows for value, rows in counted if value is not None}
     rows |= {value: 0 for value in chosen if value not in rows}
-    form = THRESHOLD_FORMS.get(name)
     options = [
         Option(
             name,
             value,
-            str(form) % _digits(value) if form else option_text(name, value, titles),
+            _threshold(name, value, money)
+            if name in THRESHOLD_FORMS
+            else option_text(name, value, titles),
             n,
             value in chosen,
         )

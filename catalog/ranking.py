@@ -14,9 +14,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from catalog import estimates, phrases, presets, replies, wording
-from catalog.currency import Money, known
+from catalog.currency import Money
 from catalog.left_out import by_kind
 from catalog.models import Provider
+from catalog.page_money import header, of_page
 from catalog.query import BadQuery
 from catalog.ranking_charts import charts
 from catalog.ranking_query import OWN, Asking, nearest, readable
@@ -39,14 +40,19 @@ PATIENCE_S = 1.5  # that a reader waits for the ranking, or else for how far it 
 @require_safe
 def workloads(request: HttpRequest) -> HttpResponse:
     """Every workload that can be ranked; a form's choice leads on to its page."""
+    shown, now = of_page(request.GET, request.path), presets.state(request.GET)
+    if shown["problems"]:
+        now.pop("currency")
     context = {
         "room": "workloads",
         "workloads": [described(workload) for workload in estimates.workloads()],
         "sizes": SIZES,
-        "passed": f"?{passed}" if (passed := urlencode(presets.state(request.GET))) else "",
+        **shown,
+        "passed": f"?{passed}" if (passed := urlencode(now)) else "",
         "passed_on": f"&{passed}" if passed else "",
     }
-    return render(request, "catalog/workloads.html", context)
+    status = 400 if shown["problems"] else 200
+    return render(request, "catalog/workloads.html", context, status=status)
 
 
 @require_safe
@@ -97,8 +103,7 @@ def _asked(asking: Asking, slug: str, titles: presets.State) -> dict[str, Any]:
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
         "saved_as": presets.link("", {"workload": slug, **_counted(own), **_saved(now)}),
         "problems": asking.problems,
-        "money": asking.money,
-        "currencies": presets.currencies(path, now, asking.money, known()),
+        **header(path, now, asking.money),
     }
 
 

@@ -208,7 +208,7 @@ def one_of(words: Iterable[str]) -> Json:
 CURRENCY = parameter(
     "currency", {"type": "string"},
     "Prices in it beside the dollars: for EUR, eur_per_hour and so on, and the rate, usd_per_eur, "
-    "with its day (in prices/ and estimates/ whatever says usd)",
+    "with its day (elsewhere than in offers/ whatever says usd)",
 )  # fmt: skip
 _CONTROLS = (
     parameter("include_unknown", one_of(UNKNOWABLE),
@@ -304,6 +304,7 @@ FABRICS: Json = {
         parameter("include_unknown", {"type": "string", "enum": sorted(UNKNOWABLE_OF_A_FABRIC)},
                    "Let fabrics through of which this is unknown; each row names it", many=True),
         *form(KEYS, SORTS),
+        CURRENCY,
     ],
     "responses": {
         (200, "application/json"): OpenApiResponse(FABRIC_PAGE, "Some fabrics, lowest price first"),
@@ -320,7 +321,8 @@ INSTANCE_TYPE: Json = {
             ("provider", "Who rents it", "azure"),
             ("name", "The provider's own name of it", "Standard_ND96isr_H100_v5"),
         )
-    ],
+    ]
+    + [CURRENCY],
     "responses": {
         (200, "application/json"): OpenApiResponse({"type": "object"}, "One type, whole"),
         (404, "application/json"): OpenApiResponse(ERROR, "The catalog has never had it"),

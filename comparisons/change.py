@@ -15,7 +15,7 @@ from typing import Any
 from django.utils.translation import gettext, ngettext, pgettext
 
 from catalog import wording
-from catalog.currency import DOLLAR
+from catalog.currency import DOLLAR, sign_of
 from catalog.evidence import value_text
 from catalog.facts import ATTRIBUTES
 from catalog.templatetags.quantities import is_number, number
@@ -137,8 +137,7 @@ class Change:
     def what(self) -> str:
         """What it is a change of, in words."""
         if self.kind in PRICES:
-            money = "$" if self.currency == DOLLAR else self.currency
-            return gettext("Price, %(money)s per GPU-hour") % {"money": money}
+            return gettext("Price, %(money)s per GPU-hour") % {"money": sign_of(self.currency)}
         if self.kind is Kind.FACT:
             return wording.title(self.attribute)
         if self.kind is Kind.STOCK:

@@ -13,13 +13,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
 from catalog import wording
-from catalog.ledger import plain
+from catalog.currency import Money
 from catalog.templatetags.quantities import day_of, number
 from comparisons.change import (
     NOT_ASKED,
@@ -35,7 +34,6 @@ from comparisons.change import (
     percent,
     signed,
 )
-from comparisons.columns import Money
 from comparisons.form import FACTS, Snapshot
 from comparisons.snapshot import OFFERED, UNRECORDED
 
@@ -48,7 +46,6 @@ KEPT_OUT = "kept_out"  # one filter, one time: not offered, or it does not pass
 NOBODY_KNOWS = {UNRECORDED, NOT_ASKED, PASSED_OVER}
 HOW_SHOWN = {"currency", "baseline"}  # of a question: they alter no answer
 WHICH_OFFERS = ("picks", "filter")
-PLACES = Decimal("0.000001")
 
 
 def changes(was: Snapshot, now: Snapshot) -> list[Change]:
@@ -169,9 +166,7 @@ def _native_per_gpu(offer: Row) -> float | None:
 def _amount(offer: Row | None, money: Money) -> Any:
     """Per GPU and hour in the comparison's currency; None where it is not published."""
     usd = offer and offer["usd_per_gpu_hour"]
-    if offer is None or usd is None or money == Money():
-        return usd
-    return plain(Decimal(str(money.amount(usd, offer))).quantize(PLACES))
+    return usd and money.exactly(usd, offer or {})
 
 
 def _price_said(offer: Row | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A column of a comparison, and the money that its amounts are shown in."""
+"""A column of a comparison, and what a cost is per."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext_lazy as _
 
 from catalog import ranking, wording
+from catalog.currency import sign_of
 from comparisons.snapshot import OFFERED, UNRECORDED
 
 Row = Mapping[str, Any]
@@ -24,36 +25,9 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
-    """What amounts are shown in. [USD for one unit]"""
-
-    code: str = "USD"
-    usd_per_unit: float = 1.0
-    day: str = ""  # of that rate
-
-    @classmethod
-    def of(cls, said: Row | None) -> "Money":
-        """The currency of an answer; the dollar where it names none."""
-        if not said:
-            return cls()
-        return cls(said["code"], float(said["usd_per_unit"]), str(said["rate_date"]))
-
-    @property
-    def sign(self) -> str:
-        """$, or the code of another currency."""
-        return "$" if self.code == "USD" else self.code
-
-    def per(self, name: str) -> str:
-        """The unit of a cost, by its name in dollars."""
-        return str(PER[name]) % {"money": self.sign}
-
-    def amount(self, usd: Any, offer: Row) -> float | None:
-        """Dollars as this currency; at the provider's own rate where it asks for that currency."""
-        if usd is None:
-            return None
-        own = offer.get("native_currency") == self.code and offer.get("usd_rate")
-        return float(usd) / (float(offer["usd_rate"]) if own else self.usd_per_unit)
+def per(name: str, code: str) -> str:
+    """The unit of a cost, by its name in dollars, in a currency."""
+    return str(PER[name]) % {"money": sign_of(code)}
 
 
 @dataclass(frozen=True, slots=True)

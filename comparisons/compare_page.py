@@ -10,12 +10,14 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from catalog import estimates
+from catalog.currency import Money
+from catalog.page_money import DOLLARS, header
 from catalog.presets import BREAK
 from catalog.ranking import OBJECTIVES, errors
 from comparisons import address, snapshot
 from comparisons.address import Address, said
 from comparisons.asked import question
-from comparisons.columns import Column, Money
+from comparisons.columns import Column
 from comparisons.finding import finding
 from comparisons.form import Snapshot
 from comparisons.snapshot import UNHEARD_OF
@@ -43,6 +45,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     if taken:
         context |= shown(taken, asked.state.get("baseline", ""), differences=differences(asked))
         context |= {"columns": columns_of(asked, context["table"].columns), "links": links(asked)}
+    context |= header(PATH, asked.state, context.get("money", DOLLARS))
     status = 422 if too_much else 400 if asked.problems or asked.too_many else 200
     return render(request, "comparisons/compare.html", context, status=status)
 

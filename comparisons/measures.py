@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
 from catalog.applies import arises
+from catalog.currency import Money, sign_of
 from catalog.evidence import unknowns, value_text
 from catalog.facts import ATTRIBUTES
 from catalog.records import PriceModel
@@ -39,7 +40,7 @@ from catalog.templatetags.quantities import (
 )
 from comparisons.changes import gone
 from comparisons.claims import Claim, of_facts, of_price
-from comparisons.columns import ABSENT, Column, Money
+from comparisons.columns import ABSENT, Column, per
 from comparisons.snapshot import NOT_OFFERED
 
 Row = Mapping[str, Any]
@@ -138,10 +139,10 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
         return f"{value}<small>{low}–{high}</small>"
 
     has_tokens = any(row["estimate"]["tokens_per_s_per_gpu"] for row in rows)
-    per = "usd_per_mtoken" if has_tokens or not rows else "usd_per_step"
+    of_work = "usd_per_mtoken" if has_tokens or not rows else "usd_per_step"
     yield Measure(_("Rank"), "", of(lambda r: r["rank"]),
                   shown(lambda _c, r: str(r["rank"])), "low", "")  # fmt: skip
-    yield Measure(_("Cost of work"), money.per(per),
+    yield Measure(_("Cost of work"), per(of_work, money.code),
                   of(lambda r: r["value"] if r["priced"] else None), cost, "low")  # fmt: skip
     if has_tokens:
         yield Measure(_("Speed"), _("tokens/s per GPU"),
@@ -154,7 +155,7 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
                         + f"<br>{r['shares']}"), "low")  # fmt: skip
     yield Measure(_("Waiting for the network"), "%", of(lambda r: _hundredths(r["waiting"])),
                   shown(lambda _c, r: percent(r["waiting"])), "low", "points")  # fmt: skip
-    yield Measure(_("Lost to waiting"), _("%(money)s / hour") % {"money": money.sign},
+    yield Measure(_("Lost to waiting"), _("%(money)s / hour") % {"money": sign_of(money.code)},
                   of(lambda r: r["lost"]),
                   shown(lambda c, r: _not_published() if r["lost"] is None
                         else whole(money.amount(r["lost"], c.offer))), "low")  # fmt: skip
@@ -296,12 +297,12 @@ def _of_price(money: Money, *, with_models: bool) -> Iterator[Measure]:
         title = title[:1].upper() + title[1:]
         return Measure(title, per_gpu_hour, value, html, "low", claims=claims)
 
-    per_gpu_hour = money.per("usd_per_gpu_hour")
+    per_gpu_hour = per("usd_per_gpu_hour", money.code)
     yield Measure(_("This offer"), per_gpu_hour, lambda c: own(c, "usd_per_gpu_hour"),
                   lambda c: shown(c, "usd_per_gpu_hour"), "low", claims=_own_price)  # fmt: skip
-    yield Measure(_("The instance"), _("%(money)s per hour") % {"money": money.sign},
+    yield Measure(_("The instance"), _("%(money)s per hour") % {"money": sign_of(money.code)},
                   lambda c: own(c, "usd_per_hour"),
-                  lambda c: _amount(c.offer, "usd_per_hour", money) + cells.terms(c.offer)
+                  lambda c: _amount(c.offer, "usd_per_hour", money) + cells.terms(c.offer, money)
                   if c.offered else _na(gone(c.status)), "low", claims=_own_price)  # fmt: skip
     if with_models:
         yield of_model(PriceModel.ON_DEMAND)

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from catalog import phrases
+from catalog.currency import Money
 from catalog.templatetags.quantities import dollars, duration, percent, price
 from comparisons.change import Change
 from comparisons.changes import counted, named
-from comparisons.columns import Money, title_of
+from comparisons.columns import per, title_of
 from comparisons.form import Snapshot
 from comparisons.snapshot import OFFERED
 
@@ -92,7 +93,7 @@ def _shown(leads: Row) -> str:
     if name == "fabric_efficiency":
         return f"{percent(value)} %"
     written = {PER_GPU_HOUR: dollars, "usd_per_mtoken": price, "usd_per_step": _of_1000}[name]
-    return f"{written(value)} {Money(leads['currency']).per(name)}"
+    return f"{written(value)} {per(name, leads['currency'])}"
 
 
 def _of_1000(value: float) -> str:

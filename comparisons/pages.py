@@ -22,13 +22,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from catalog import phrases
+from catalog.currency import Money, in_currency
 from catalog.estimates import TooMuch
 from catalog.models import Provider
+from catalog.page_money import of_page
 from catalog.presets import chips
 from catalog.query import BadQuery
 from comparisons import address, asked, keeping, outline, paper, rfq, runs
 from comparisons.changes import Change, Kind, changes, size, summary
 from comparisons.compare_page import shown
+from comparisons.form import Snapshot
 from comparisons.models import Comparison, Run
 from comparisons.table import Table
 
@@ -142,7 +145,12 @@ def comparison(request: HttpRequest, pk: UUID) -> HttpResponse:
         "longest_name": asked.LONGEST_NAME,
         "longest_notes": asked.LONGEST_NOTES,
     }
-    return render(request, "comparisons/comparison.html", context)
+    return render(request, "comparisons/comparison.html", context, status=status_of(context))
+
+
+def status_of(context: Mapping[str, Any]) -> int:
+    """Of a page that says what could not be read, where something could not."""
+    return 400 if context.get("problems") else 200
 
 
 def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
@@ -158,12 +166,16 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
     }
     if run is None:
         return context
+    own = Money.of(run.results.get("currency"))
+    money = of_page(request.GET, request.path, run.as_of or run.made_at, own)
+    answer = _in_money(run, money["money"], own)
     baseline = request.GET.get("baseline", "")
-    context |= shown(run.results, baseline, differences=context["only_differences"])
+    context |= shown(answer, baseline, differences=context["only_differences"]) | money
     was = _named_run(found, request.GET.get("from")) or runs.before(run)
-    told = changes(was.results, run.results) if was else []
+    told = changes(_in_money(was, money["money"], own), answer) if was else []
     return context | {
         "was": was,
+        "passed": f"&currency={money['money'].code}" if money["money"] != own else "",
         "changes": worth_telling(told),
         "all_changes": len(told),
         "summary": summary(told),
@@ -177,6 +189,15 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
         ],
         "clusters": len(run.results["offers"]),
     }
+
+
+def _in_money(run: Run, money: Money, own: Money) -> Snapshot:
+    """A run's answer as it was told; or in another money, at the rate of its time."""
+    answer: Snapshot = run.results
+    if money == own:
+        return answer
+    then = in_currency(run.as_of or run.made_at)(money.code)
+    return {**answer, "currency": then and then.as_json()}
 
 
 def printed(request: HttpRequest, found: Comparison, back: str) -> HttpResponse:
@@ -194,7 +215,7 @@ def printed(request: HttpRequest, found: Comparison, back: str) -> HttpResponse:
         "not_known": paper.not_known(columns),
         "rfq": rfq.text(run.results, found.name),
     }
-    return render(request, "comparisons/print.html", context)
+    return render(request, "comparisons/print.html", context, status=status_of(context))
 
 
 @never_cache

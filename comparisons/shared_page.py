@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from comparisons.models import Comparison, Share, hashed
-from comparisons.pages import detail, printed
+from comparisons.pages import detail, printed, status_of
 
 Page = Callable[[HttpRequest, str], HttpResponse]
 
@@ -45,7 +45,7 @@ def _read_by_anyone(page: Callable[[HttpRequest, Comparison, str], HttpResponse]
 def shared(request: HttpRequest, found: Comparison, token: str) -> HttpResponse:
     """The comparison of a link: its last answer, and what changed."""
     context = detail(request, found) | {"paper_at": reverse("print-shared", args=[token])}
-    return render(request, "comparisons/shared.html", context)
+    return render(request, "comparisons/shared.html", context, status=status_of(context))
 
 
 @_read_by_anyone

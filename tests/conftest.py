@@ -32,9 +32,10 @@ def _english(request: pytest.FixtureRequest) -> None:
 def _nothing_remembered(request: pytest.FixtureRequest) -> None:
     """Each test has a catalog of its own, whose version may be the number of another's."""
     if "django_db_setup" in request.fixturenames:
-        from catalog import pages, presets
+        from catalog import page_money, pages, presets
         from catalog.templatetags import frame
 
         frame.standing.cache_clear()
+        page_money.codes.cache_clear()
         pages.standing.cache_clear()
         presets.tab_counts.cache_clear()

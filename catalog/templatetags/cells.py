@@ -406,7 +406,7 @@ def _cells(row: Row, names: tuple[str, ...], money: Money) -> str:
         f"{opening}{PRICED[name](row, money) if name in PRICED else CELLS[name](row)}</td>\n"
         for name, opening in zip(names, openings, strict=True)
     ]
-    return "".join((_name(row), *cells))
+    return "".join((_name(row, money), *cells))
 
 
 @lru_cache
@@ -437,7 +437,7 @@ def _tick(row: Row, compare: str, picked: set[str], seen: set[str]) -> str:
     )
 
 
-def _name(row: Row) -> str:
+def _name(row: Row, money: Money) -> str:
     """Who sells it, and its name as the link to its page."""
     seller = str(named(row["provider_title"]))
     if row["via"]:
@@ -446,7 +446,7 @@ def _name(row: Row) -> str:
         seller += f" · {named(row['tier'])}"
     return (
         f'<th scope="row" role="rowheader" class="nmc"><small>{seller}</small>'
-        f'<a class="nm" href="{instance_href(row)}">{named(row["instance_type"])}</a></th>\n'
+        f'<a class="nm" href="{instance_href(row, money)}">{named(row["instance_type"])}</a></th>\n'
     )
 
 
@@ -454,9 +454,10 @@ def _name(row: Row) -> str:
 
 
 @register.filter
-def instance_href(row: Row) -> str:
+def instance_href(row: Row, money: Money = DOLLARS) -> str:
     """The page of a row's instance type. Built by hand: `reverse` 50 times costs a millisecond."""
-    return f"/instances/{quote(row['provider'])}/{quote(row['instance_type'])}/"
+    name = f"{quote(row['provider'])}/{quote(row['instance_type'])}"
+    return f"/instances/{name}/{money.query}"
 
 
 @register.filter
@@ -474,27 +475,33 @@ def fabric_word(row: Row) -> SafeString:
 
 
 @register.filter
-def plain_price(offer: Row | None) -> SafeString:
+def plain_price(offer: Row | None, money: Money = DOLLARS) -> SafeString:
     """A price in a column of its own: its heading has the unit, another column its age."""
     if offer is None:
         return safe("")
     if offer["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(offer)}</span>')
-    return safe(dollars(offer["usd_per_gpu_hour"]) + terms(offer))
+    return safe(dollars(money.amount(offer["usd_per_gpu_hour"], offer)) + terms(offer, money))
 
 
 @register.filter
-def terms(offer: Row) -> SafeString:
+def hour_price(offer: Row, money: Money = DOLLARS) -> str:
+    """What the whole instance costs an hour; its heading has the unit."""
+    return dollars(money.amount(offer["usd_per_hour"], offer))
+
+
+@register.filter
+def terms(offer: Row, money: Money = DOLLARS) -> SafeString:
     """Beneath a price: the least that is billed, and of a converted one its rate with the day."""
     said = []
     if hours := offer["minimum_hours"]:
         least = {"hours": number(hours)}
         if offer["usd_per_hour"] is not None:
-            least["usd"] = dollars(float(offer["usd_per_hour"]) * hours)
-            said.append(gettext("%(hours)s h at least: $%(usd)s") % least)
+            least["usd"] = dollars(float(money.amount(offer["usd_per_hour"], offer)) * hours)
+            said.append(money.heading(gettext("%(hours)s h at least: $%(usd)s")) % least)
         else:
             said.append(gettext("%(hours)s h at least") % least)
-    if offer["usd_rate_date"] is not None:
+    if offer["usd_rate_date"] is not None and offer["native_currency"] != money.code:
         native = f"{dollars(offer['native_amount'])} {escape(offer['native_currency'])}"
         rate = {"native": native, "day": day_of(offer["usd_rate_date"])}
         said.append(gettext("%(native)s at the rate of %(day)s") % rate)

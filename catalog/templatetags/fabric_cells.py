@@ -2,14 +2,14 @@
 
 from html import escape
 from typing import Any
-from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
 from catalog import phrases, wording
-from catalog.templatetags.cells import price_cell
+from catalog.currency import Money
+from catalog.templatetags.cells import DOLLARS, instance_href, price_cell
 from catalog.templatetags.quantities import (
     Row,
     disputed_numbers,
@@ -32,23 +32,24 @@ def fabric_name(row: Row) -> str:
 
 
 @register.filter
-def fabric_price(row: Row) -> SafeString:
+def fabric_price(row: Row, money: Money = DOLLARS) -> SafeString:
     """The lowest on-demand price of a GPU-hour on it, where, and how old."""
     price = row["lowest_on_demand"]
     if price is None:
         return safe(f'<span class="na">{gettext("not published")}</span>')
-    shown = {**price, "price_model": "on_demand", "native_amount": None}
-    return price_cell(shown)
+    amount = money.amount(price["usd_per_gpu_hour"], price)
+    shown = {**price, f"{money.prefix}_per_gpu_hour": amount, "price_model": "on_demand"}
+    return price_cell(shown, money)
 
 
 @register.filter
-def fabric_types(row: Row) -> SafeString:
+def fabric_types(row: Row, money: Money = DOLLARS) -> SafeString:
     """A link a type, with its GPUs."""
-    return safe("".join(_type(row, kind) for kind in row["instance_types"]))
+    return safe("".join(_type(row, kind, money) for kind in row["instance_types"]))
 
 
-def _type(row: Row, kind: dict[str, Any]) -> str:
-    href = f"/instances/{quote(row['provider'])}/{quote(kind['instance_type'])}/"
+def _type(row: Row, kind: dict[str, Any], money: Money) -> str:
+    href = instance_href({**kind, "provider": row["provider"]}, money)
     gpu = escape(wording.gpu(kind["gpu"], memory=True)) if kind["gpu"] else str(unknown())
     count = f"{number(kind['gpu_count'])} × " if kind["gpu_count"] else ""
     return (

@@ -291,11 +291,12 @@ def choice(gap: Choice) -> SafeString:
 
 
 @register.simple_tag
-def column_boxes(title: Words, columns: Iterable[tuple[Column, bool]]) -> SafeString:
+def column_boxes(title: Words, columns: Iterable[tuple[Column, bool]], money: Money) -> SafeString:
     """A group of the column picker."""
     boxes = "".join(
         f'<label class="opt"><input type="checkbox" name="cols" value="{column.name}" '
-        f'id="col-{column.name}"{" checked" if shown else ""}> {column.title}</label>'
+        f'id="col-{column.name}"{" checked" if shown else ""}> '
+        f"{money.heading(column.title)}</label>"
         for column, shown in columns
     )
     return safe(f"<fieldset><legend>{title}</legend>{boxes}</fieldset>")

@@ -148,6 +148,7 @@ def test_every_fabric_is_listed_the_lowest_price_first_and_what_has_none_last(as
         "usd_per_gpu_hour": "3", "instance_type": "large", "region": "tokyo", "country": "JP",
         "collected_at": large["lowest_on_demand"]["collected_at"], "age_days": 0,
         "stale": False, "outdated": False,
+        "native_currency": "USD", "usd_rate": None, "usd_rate_date": None,
     }  # fmt: skip
     assert (large["region"], large["regions"], large["how"]) == (
         None, ["oslo", "tokyo"], "one scale set",

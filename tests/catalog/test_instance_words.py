@@ -7,6 +7,7 @@ import pytest
 
 from catalog import wording
 from catalog.charts import price_strip
+from catalog.currency import Money
 from catalog.evidence import unknowns
 from catalog.facts import ATTRIBUTES
 from catalog.instance_page import cliff, disputes, figures, prices, summary
@@ -105,7 +106,7 @@ def test_a_row_of_prices_is_as_old_as_the_price_on_top() -> None:
                 "price_includes": None, "price_note": None}  # fmt: skip
 
     offers = [offer("on_demand", "2026-06-18", "3"), offer("spot", "2026-05-20", "1")]
-    found = prices({"prices": offers, "history": []})
+    found = prices({"prices": offers, "history": []}, Money())
     (row,) = found["rows"]
     assert row["seen"] == found["lowest"]["collected_at"] == "2026-06-18"
     assert row["older"] == ["spot"]

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from decimal import Decimal
 from html import unescape
 
 import pytest
@@ -76,3 +77,65 @@ def test_the_footer_says_of_which_catalog_a_page_is(web: Client) -> None:
         footer = get(web, address).split("<footer", 1)[1]
         assert "2 instance types, 1 provider · estimates carry their own error" in footer, address
         assert re.search(r'Catalog of <time datetime="\d{4}-', footer), address
+
+
+# --- Every page that has prices ---------------------------------------------------------------
+
+KIND, IN_EUROS = "/instances/acme/one/", "?currency=EUR"
+
+
+@pytest.mark.parametrize(
+    ("address", "amount"),
+    [
+        (KIND, "2.00"),
+        ("/compare/?pick=acme/one", "2.00"),
+        ("/?rows=region", "2.00"),
+    ],
+)
+def test_every_page_that_has_prices_follows(web: Client, address: str, amount: str) -> None:
+    there = f"{address}{'&' if '?' in address else '?'}currency=EUR"
+    html = get(web, there)
+    assert amount in html
+    assert "1 EUR = $1.25, rate of 2026-11-" in html.split("<footer", 1)[1], "and names the rate"
+    assert 'aria-label="Currency: EUR"' in html
+    assert "$ per GPU-hour" not in html.split("<main", 1)[1].replace("≤ $", "")
+
+
+@pytest.mark.parametrize(
+    "address", ["/", KIND, "/workloads/", "/fabrics/", "/compare/?pick=acme/one"]
+)
+def test_an_unknown_currency_is_the_same_note_on_every_page(web: Client, address: str) -> None:
+    html = get(web, f"{address}{'&' if '?' in address else '?'}currency=XXX", 400)
+    assert "has no rate. There are: USD, EUR." in html
+
+
+def test_links_to_other_pages_keep_it(web: Client) -> None:
+    for address in (f"/{IN_EUROS}", KIND + IN_EUROS, f"/fabrics/{IN_EUROS}"):
+        html = get(web, address)
+        for room in ("/", "/workloads/", "/fabrics/"):
+            assert f'<a href="{room}{IN_EUROS}"' in html, (address, room)
+    assert f'href="{KIND}{IN_EUROS}"' in get(web, f"/{IN_EUROS}")
+    assert "currency" not in get(web, KIND).split("</header>", 1)[1], "dollars need no word"
+
+
+def test_a_price_asked_in_the_currency_is_shown_as_it_is_asked(web: Client) -> None:
+    """At the rate that made dollars of it, whatever the rate is today."""
+    euro = offer("euro", "24", native_currency="EUR", native_amount=Decimal(16),
+                 usd_rate=Decimal("1.5"), usd_rate_date=MONDAY.date())  # fmt: skip
+    scrape([offer("one", "20"), offer("two", "30"), euro])
+    html = get(web, f"/instances/acme/euro/{IN_EUROS}")
+    assert ">16.00<" in html
+    assert "16.00 EUR at the rate of" not in html, "it was not converted"
+
+
+def test_the_api_says_it_beside_the_dollars(web: Client) -> None:
+    said = web.get(f"/api/v1/instance-types/acme/one/{IN_EUROS}").json()
+    assert [each["eur_per_gpu_hour"] for each in said["prices"]] == ["2"]
+    assert said["history"][0]["eur_per_hour"] == "16"
+    assert said["currency"]["code"] == "EUR"
+
+
+def test_a_limit_is_in_dollars_and_says_what_that_is(web: Client) -> None:
+    html = get(web, f"/{IN_EUROS}&usd_per_gpu_hour_max=2.5")
+    assert "≤ $2.5 per GPU-hour (€2.00)" in html
+    assert prices(html) == [2.0], "the same offers as without"

@@ -154,7 +154,7 @@ def test_a_long_ranking_shows_how_far_it_is_and_goes_on(
 
 def period(begin: int, end: int | None, usd: float, model: str = "on_demand") -> dict[str, Any]:
     until = None if end is None else MONDAY + end * DAY
-    return {"valid_from": MONDAY + begin * DAY, "valid_to": until, "usd_per_hour": usd,
+    return {"valid_from": MONDAY + begin * DAY, "valid_to": until, "per_hour": usd,
             "offer__price_model": model}  # fmt: skip
 
 

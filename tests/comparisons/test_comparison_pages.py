@@ -193,7 +193,7 @@ def test_in_another_currency_amounts_are_so_and_the_rate_is_named(see):
     Rate.objects.create(currency="EUR", usd_per_unit="1.25", day=date(2026, 11, 20), source="ECB")
     html = see(f"{THREE}&{WORK}&currency=EUR")
     assert row(html, "This offer")[0].startswith("2.40 ")
-    assert "EUR per million tokens" in html
+    assert "€ per million tokens" in html
     assert "1 EUR = $1.25, rate of 2026-11-20" in words(html)
 
 
@@ -403,3 +403,21 @@ def test_the_digest_sees_a_changed_note_and_a_link(mine):
     Share.make(comparison)
     seen.append(digest())
     assert len(set(seen)) == 3
+
+
+def test_a_kept_one_is_shown_in_the_currency_that_its_address_asks_for(saved, as_ada):
+    from datetime import date
+
+    from catalog.models import Rate
+
+    Rate.objects.create(currency="EUR", usd_per_unit="1.25", day=date(2026, 11, 20), source="ECB")
+    there = f"/comparisons/{runs.make(saved()).comparison_id}/"
+    dollars, euros = (
+        as_ada.get(f"{there}{asked}").content.decode() for asked in ("", "?currency=EUR")
+    )
+    assert "$ per GPU-hour" in dollars
+    assert "€ per GPU-hour" in euros
+    assert "1 EUR = $1.25, rate of 2026-11-20" in words(euros)
+    assert f'<a class="opt" href="{there}" rel="nofollow">USD</a>' in euros, "and leads back"
+    unknown = as_ada.get(f"{there}?currency=XXX")
+    assert (unknown.status_code, "has no rate" in unknown.content.decode()) == (400, True)

@@ -37,6 +37,7 @@ def several(saved, market, as_ada):
 
 @pytest.mark.parametrize("address", LISTS)
 def test_a_list_asks_as_often_for_three_as_for_one_and_reads_no_answer(several, as_ada, address):
+    as_ada.get(address)  # what the footer says of the catalog is counted once
     for_three = asked_of_the_database(as_ada, address)
     assert not [sql for sql in for_three if '"results"' in sql]
     several[0].comparison.owner.comparisons.exclude(pk=several[0].comparison_id).delete()
@@ -101,7 +102,7 @@ def test_without_a_workload_the_lowest_price_leads_in_the_comparisons_currency(s
     assert (leads["offer"]["instance_type"], leads["value"], leads["currency"]) == (
         "dark", 0.8, "EUR",
     )  # fmt: skip
-    assert "0.80 EUR per GPU-hour" in as_ada.get("/comparisons/").content.decode()
+    assert "0.80 € per GPU-hour" in as_ada.get("/comparisons/").content.decode()
 
 
 def test_where_nothing_has_a_price_nobody_leads(saved, market, as_ada):
