@@ -299,8 +299,8 @@ def _clusters(answers: Any) -> Cell:
         _link(instance_href(a["offer"]), f"{a['offer']['provider']} {a['offer']['instance_type']}")
         for a in answers
     )
-    before, after = escape(gettext("On the cheapest of its kind today:")), gettext(".")
-    return mark_safe(f"{before} {gettext(', ').join(links)}{after}")  # noqa: S308 -- escaped
+    said = escape(gettext("On the cheapest of its kind today: %(types)s."))
+    return mark_safe(said % {"types": gettext(", ").join(links)})  # noqa: S308 -- escaped
 
 
 def _percent(share: float) -> str:
