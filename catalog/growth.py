@@ -4,7 +4,7 @@ Of the first clusters of a ranking, each kind of hardware once. A point of growt
 that `POST estimates/` gives for that count.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,9 @@ def growth(question: Asked, ranked: Ranked) -> list[dict[str, Any]]:
     """Of each of the first clusters its efficiency at a quarter to four times the count.
 
     `fabric_efficiency` is the throughput as a part of that of the same GPUs in one domain; low and
-    high are what it is at the ends of the estimate's interval. Empty where it would be too much.
+    high are what it is at the ends of the estimate's interval. `measured` are published runs, whose
+    `share` is the throughput of a GPU as a part of that on the fewest GPUs of their series.
+    Empty where it would be too much.
     """
     first = _first(ranked)
     sizes = [list(_sizes(candidate, question)) for candidate, _result in first]
@@ -30,9 +32,21 @@ def growth(question: Asked, ranked: Ranked) -> list[dict[str, Any]]:
     except TooMuch:
         return []
     return [
-        _of(candidate, result) | {"points": [_point(size, times[size.digest]) for size in each]}
+        _of(candidate, result)
+        | {
+            "points": [_point(size, times[size.digest]) for size in each],
+            "measured": _measured(question, result["offer"]),
+        }
         for (candidate, result), each in zip(first, sizes, strict=True)
     ]
+
+
+def _measured(question: Asked, offer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Runs that somebody published of such a job on such hardware, at several counts."""
+    rate = offer["fabric_gbits_per_s_per_gpu"]
+    return scoring.scaling_runs(
+        question.job, offer["gpu"], offer["fabric"], None if rate is None else float(rate)
+    )
 
 
 def frontier(question: Asked, ranked: Ranked) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 Each drawing comes with its finding as a sentence and its numbers as a table.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext, ngettext
@@ -55,7 +55,7 @@ def _name(offer: Mapping[str, Any]) -> str:
 
 def growth(curves: Curves) -> dict[str, Any] | None:
     """The curves of fabric efficiency, where at least one has two points."""
-    curves = named(curves)
+    curves = list(told_once(named(curves)))
     counts = sorted({point["gpus"] for curve in curves for point in curve["points"]})
     if len(counts) < 2 or not any(p["fits"] for curve in curves for p in curve["points"]):
         return None
@@ -69,9 +69,19 @@ def growth(curves: Curves) -> dict[str, Any] | None:
         "finding": finding,
         "counts": counts,
         "rows": rows,
+        "measured": [(curve, run) for curve in curves for run in curve["measured"]],
         "unknown": any(curve["unknown"] for curve in curves),
         "unfit": any(not point["fits"] for curve in curves for point in curve["points"]),
     }
+
+
+def told_once(curves: Curves) -> Iterator[dict[str, Any]]:
+    """The curves, each measured run with the first of them that it belongs to."""
+    told = set[tuple[str, int]]()
+    for curve in curves:
+        new = [run for run in curve["measured"] if (run["series"], run["gpus"]) not in told]
+        told |= {(run["series"], run["gpus"]) for run in new}
+        yield {**curve, "measured": new}
 
 
 def _growth_said(curves: Curves) -> str:

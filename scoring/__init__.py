@@ -36,6 +36,7 @@ Read it in this order; each module uses only those above it.
     accuracy      errors of published measurements, as kept for the answers
     network_choice  InfiniBand or Ethernet, at several counts
     sizing        the fewest GPUs that are fast enough
+    scaling_runs  what a GPU kept of its throughput, where somebody measured several counts
     machines      the machine that a measured row names
     examples      a complete cluster and job
     measured_runs  the words of a measured training run
@@ -76,6 +77,7 @@ from scoring.nccl_tests import Run, read_run
 from scoring.nccl_words import contradictions, sentences, verdict
 from scoring.network_choice import choices as networks
 from scoring.said import Said
+from scoring.scaling_runs import scaling_runs
 from scoring.serving import Served, pareto, serve
 from scoring.sizing import Size, fewest_gpus, replica_gpus
 from scoring.transformers import Transformer
@@ -133,6 +135,7 @@ __all__ = [
     "read_run",
     "reliability",
     "replica_gpus",
+    "scaling_runs",
     "scenarios",
     "search",
     "sentences",

@@ -13,6 +13,7 @@ from catalog import plots, ranking
 from catalog.charts import BAR
 from catalog.instance_page import lowest_over_time
 from catalog.models import Offer, Price
+from catalog.ranking_charts import told_once
 from tests.catalog.test_pages import bundled, page, text_of, web
 
 __all__ = ["bundled", "web"]
@@ -75,6 +76,22 @@ def test_the_drawing_is_to_scale() -> None:
     assert 'class="band s1"' in drawn, "the fabric is unknown"
     assert "domain of 72" in drawn
     assert 'role="img" aria-label="finding"' in drawn
+
+
+def test_measured_runs_are_hollow_circles_where_the_axis_has_their_count() -> None:
+    points = [{"gpus": n, "fits": True, "fabric_efficiency": 0.9} for n in (64, 256)]
+    runs = [{"gpus": gpus, "share": share} for gpus, share in ((64, 1), (128, 0.5), (512, 0.4))]
+    curve = {"name": "one", "unknown": [], "domain_gpus": 8, "points": points, "measured": runs}
+    places = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4" class="ln s1"/>',
+                        plots.scaling([curve], ""))  # fmt: skip
+    middle = [(plots.LEFT + plots.RIGHT) / 2, (plots.TOP + plots.BOTTOM) / 2]
+    assert [[float(x), float(y)] for x, y in places] == [[plots.LEFT, plots.TOP], middle]
+
+
+def test_each_measured_run_is_told_with_one_curve() -> None:
+    run = {"series": "one", "gpus": 8}
+    first, second = told_once([{"measured": [run]}, {"measured": [run, {**run, "gpus": 16}]}])
+    assert [each["gpus"] for each in (*first["measured"], *second["measured"])] == [8, 16]
 
 
 def test_names_at_the_ends_do_not_lie_upon_each_other() -> None:
