@@ -155,6 +155,11 @@ class Candidate:
         return -(-self.gpus // self.cluster.gpu_count)
 
 
+def gpu_of(one: Machine | Candidate) -> tuple[float, str]:
+    """By this those that share layouts come one after another: few tables of them are kept."""
+    return one.cluster.gpu.memory_bytes, one.cluster.gpu.slug
+
+
 def machines(asked: Asked) -> tuple[list[Machine], list[dict[str, Any]]]:
     """The offers that can be estimated, and those that cannot with the reason."""
     found, without = [], []
@@ -262,7 +267,7 @@ def estimates(asked: Asked, candidates: Iterable[Candidate]) -> dict[str, dict[s
     missing = [candidate for digest, candidate in wanted.items() if digest not in known]
     _refuse(asked.job, [candidate.gpus for candidate in missing])
     fresh = []
-    for candidate in missing:
+    for candidate in sorted(missing, key=gpu_of):
         fresh.append(_computed(candidate, asked))
         if asked.until is not None and time.monotonic() > asked.until:
             break

@@ -3,11 +3,11 @@
 "1T tokens in 30 days under $2 M: the smallest cluster that does"
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import scoring
-from catalog.candidates import Candidate, Machine, Unfit, left_out
+from catalog.candidates import Candidate, Machine, Unfit, gpu_of, left_out
 from catalog.questions import Asked
 
 Result = Mapping[str, Any]
@@ -15,14 +15,14 @@ NAMED = ("provider", "instance_type", "region", "tier", "price_model")  # what t
 
 
 def counted(
-    asked: Asked, machines: Iterable[Machine]
+    asked: Asked, machines: Sequence[Machine]
 ) -> tuple[list[Candidate], list[dict[str, Any]]]:
     """Each machine with the count that is asked for, or the fewest GPUs that keep the deadline.
 
     Where no count keeps it, the fastest that was found: `kept` says so afterwards.
     """
     candidates, without = [], []
-    sizes: dict[Any, scoring.Size | None] = {}
+    sizes = _sizes(asked, machines) if asked.counts else {}
     for machine in machines:
         try:
             candidates.append(machine.on(_gpus(asked, machine, sizes), asked.job))
@@ -31,24 +31,38 @@ def counted(
     return candidates, without
 
 
-def _gpus(asked: Asked, machine: Machine, sizes: dict[Any, scoring.Size | None]) -> int:
+def _gpus(asked: Asked, machine: Machine, sizes: Mapping[Any, int | Unfit]) -> int:
     if not asked.counts:
         return asked.gpus or (asked.nodes or 1) * machine.cluster.gpu_count
-    key = (machine.cluster.bare(), machine.most_gpus, machine.spot)
-    if key not in sizes:
-        sizes[key] = _fewest(asked, machine)
-    size = sizes[key]
-    if size is None:
-        raise Unfit(f"{asked.job.name} fits on no count of its GPUs that can be had together")
-    return size.gpus
+    size = sizes[_kind(machine)]
+    if isinstance(size, Unfit):
+        raise Unfit(str(size))
+    return size
 
 
-def _fewest(asked: Asked, machine: Machine) -> scoring.Size | None:
+def _kind(machine: Machine) -> tuple[Any, ...]:
+    """What its count rests on."""
+    return machine.cluster.bare(), machine.most_gpus, machine.spot
+
+
+def _sizes(asked: Asked, machines: Iterable[Machine]) -> dict[Any, int | Unfit]:
+    """The count of each kind of machine, or why there is none."""
+    found: dict[Any, int | Unfit] = {}
+    for machine in sorted(machines, key=gpu_of):
+        if (kind := _kind(machine)) not in found:
+            try:
+                found[kind] = _fewest(asked, machine)
+            except Unfit as reason:
+                found[kind] = reason
+    return found
+
+
+def _fewest(asked: Asked, machine: Machine) -> int:
     needed = 0.0
     if asked.deadline_hours is not None and asked.work is not None:
         needed = asked.work / asked.deadline_hours / 3600
     try:
-        return scoring.fewest_gpus(
+        size = scoring.fewest_gpus(
             machine.cluster,
             asked.job,
             needed,
@@ -58,6 +72,9 @@ def _fewest(asked: Asked, machine: Machine) -> scoring.Size | None:
         )
     except scoring.FieldError as problem:  # a figure that the model lacks, of this GPU alone
         raise Unfit(str(problem)) from None
+    if size is None:
+        raise Unfit(f"{asked.job.name} fits on no count of its GPUs that can be had together")
+    return size.gpus
 
 
 def kept(asked: Asked, result: Result) -> str:
