@@ -245,7 +245,12 @@ def _end(which: str, name: str, price: str) -> str:
     return f"{before}{fitted(name, room, bold=True)}{after}"
 
 
-# --- Estimates --------------------------------------------------------------------------------
+# --- In a cell ----------------------------------------------------------------------------------
+
+
+def small(width: int, height: int) -> str:
+    """The opening of a drawing of that size, all of which is shown where paper has less room."""
+    return f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
 
 
 def whisker(low: float, value: float, high: float, axis: tuple[float, float]) -> SafeString:
@@ -259,7 +264,7 @@ def whisker(low: float, value: float, high: float, axis: tuple[float, float]) ->
 
     a, b, middle = at(low), at(high), at(value)
     return mark_safe(  # noqa: S308 -- numbers alone
-        '<svg width="120" height="14" aria-hidden="true"><path d="M0 7H120" class="sl"/>'
+        f'{small(120, 14)} aria-hidden="true"><path d="M0 7H120" class="sl"/>'
         f'<path d="M{a:.1f} 7H{b:.1f}" class="sk" stroke-width="1.5"/>'
         f'<path d="M{a:.1f} 3.5v7M{b:.1f} 3.5v7" class="sk"/>'
         f'<circle cx="{middle:.1f}" cy="7" r="3.5" class="fi"/></svg>'
@@ -290,14 +295,13 @@ def shares(compute: float, inside: float, between: float, idle: float) -> SafeSt
         "c": 100 * between / total, "d": 100 * idle / total,
     }  # fmt: skip
     return mark_safe(  # noqa: S308 -- numbers and our own words
-        f'<svg width="{BAR}" height="18" role="img" aria-label="{escape(said)}">'
-        f"{''.join(shapes)}</svg>"
+        f'{small(BAR, 18)} role="img" aria-label="{escape(said)}">{"".join(shapes)}</svg>'
     )
 
 
 def meter(share: float) -> SafeString:
     """A share of one as a bar; its number stands beside it."""
     return mark_safe(  # noqa: S308 -- a number
-        '<svg width="90" height="10" aria-hidden="true"><rect width="90" height="10" rx="2" '
+        f'{small(90, 10)} aria-hidden="true"><rect width="90" height="10" rx="2" '
         f'class="fs2"/><rect width="{90 * share:.1f}" height="10" rx="2" class="fw"/></svg>'
     )

@@ -15,6 +15,7 @@ from django.utils.translation import get_language, ngettext
 
 from catalog import offers, wording
 from catalog.applies import arises
+from catalog.charts import small
 from catalog.columns import COLUMNS, Column
 from catalog.currency import Money
 from catalog.presets import Picked, pick_of
@@ -207,7 +208,7 @@ def cliff_cell(row: Row) -> SafeString:
     }
     return safe(
         f'<span class="cl"><b>{cliff_text(row)}</b>'
-        f'<svg width="{BAR}" height="21" role="img" aria-label="{label}">'
+        f'{small(BAR, 21)} role="img" aria-label="{label}">'
         f'<rect y="2" width="{_bar(inside):.1f}" height="7" rx="1" class="fi"/>'
         f"{_fabric_bar(rates, row['fabric'])}</svg></span>"
     )

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,17 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.charts import cliff_said, cliff_strip, price_strip, text_width
+from catalog.charts import (
+    cliff_said,
+    cliff_strip,
+    meter,
+    price_strip,
+    shares,
+    text_width,
+    whisker,
+)
 from catalog.records import FabricKind, ScaleUp
+from catalog.templatetags.cells import cliff_cell
 from catalog.topology import Links, nic_boxes, topology
 from tests.catalog.drawn import boxes, circles, ill_placed, texts
 from tests.catalog.test_topology import NO_FABRIC, NODE
@@ -67,6 +77,20 @@ def test_32_nics_on_8_gpus_say_what_each_box_is() -> None:
     assert "8 GPUs, 32 NICs" in said
     one = {**NODE, "gpu_count": 1, "scale_up_domain_gpus": 1, "fabric_nics": 1}
     assert "1 GPU, 1 NIC" in [text.said for text in texts(topology(one))]
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        meter(0.5), shares(1, 1, 1, 1), whisker(1, 2, 3, (1, 3)),
+        cliff_cell({**NODE, "scale_up_gbytes_per_s": 450, "fabric_gbits_per_s_per_gpu": 400}),
+    ],
+)  # fmt: skip
+def test_a_bar_that_paper_makes_narrower_is_scaled_and_not_cut(drawn: str) -> None:
+    """`max-width` on paper makes it narrower: without a viewBox its right end would go."""
+    said = re.search(r'<svg width="(\d+)" height="(\d+)" viewBox="0 0 (\d+) (\d+)"', drawn)
+    assert said
+    assert said.group(1, 2) == said.group(3, 4)
 
 
 @given(st.lists(positive, min_size=1, max_size=60), st.none() | positive)
