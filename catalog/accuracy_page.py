@@ -109,7 +109,7 @@ def _worst(row: Mapping[str, Any]) -> dict[str, Any]:
         "measured": figure(row["measured"]),
         "predicted": figure(row["predicted"]),
         "ratio": f"{math.exp(row['error']):.2f}",
-        "why": ", ".join(left_open(word) for word in row["open"]),
+        "why": gettext(", ").join(left_open(word) for word in row["open"]),
     }
 
 

@@ -114,7 +114,6 @@ def _answered(result: Mapping[str, Any], asking: Asking, titles: presets.State) 
     leading = page_of(results[: part.size], money)
     rows = leading if part.page == 1 else page_of(part.cut(results), money)
     first: dict[str, Any] = next(iter(results), {})
-    priced = [row for row in rows if row["priced"]]
     return {
         "per": per(results),
         "rows": rows,
@@ -125,14 +124,14 @@ def _answered(result: Mapping[str, Any], asking: Asking, titles: presets.State) 
             "json": presets.link(path, now, page=now.get("page"), format="json"),
             **part.links(path, now),
         },
-        "finding": finding(leading, asking.own["objective"]),
+        "finding": finding(leading, asking.own["objective"], result.get("doubt")),
         "settled_by": settling(result.get("doubt"), titles),
         "wish": wished(result.get("wish"), money, titles),
         "nearest": nearest(result.get("nearest"), path, now, titles),
         "what_if": what_if(first, asking),
         "advice": first.get("advice"),
         "nccl_tests": first.get("nccl_tests"),
-        "dated": bool(priced) and all(row["offer"]["outdated"] for row in priced),
+        "dated": dated(result["offer"] for result in results),
         **charts(result, leading),
         "left_out": by_kind(result["left_out"]),
         "left_out_count": len(result["left_out"]),
@@ -253,7 +252,7 @@ def described(workload: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **workload,
         "title": phrases.said(workload["title"]),
-        "parameters": ", ".join(filter(None, said)),
+        "parameters": gettext(", ").join(filter(None, said)),
     }
 
 

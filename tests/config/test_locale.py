@@ -31,9 +31,10 @@ def entries(folder: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-pytestmark = pytest.mark.parametrize("folder", FOLDERS, ids=lambda each: str(each.parents[2].name))
+of_each_room = pytest.mark.parametrize("folder", FOLDERS, ids=lambda at: at.parents[2].name)
 
 
+@of_each_room
 def test_the_compiled_words_are_those_of_the_text(folder: Path) -> None:
     with (folder / "django.mo").open("rb") as compiled:
         words = gettext.GNUTranslations(compiled)
@@ -45,7 +46,28 @@ def test_the_compiled_words_are_those_of_the_text(folder: Path) -> None:
         assert said == japanese, english
 
 
+@of_each_room
 def test_every_word_is_translated_and_keeps_its_holes(folder: Path) -> None:
     for _context, english, japanese in entries(folder):
         assert japanese, english
         assert sorted(HOLES.findall(japanese)) == sorted(HOLES.findall(english)), english
+
+
+def phrases(template: str) -> set[str]:
+    """What a template has translated, as Django looks it up: a per cent is written twice."""
+    found = re.findall(r"{% translate (?:\"([^\"]*)\"|'([^']*)')", template)
+    blocks = re.findall(
+        r"{% blocktranslate\b[^%]*%}(.*?)(?:{% plural %}.*?)?{% endblocktranslate %}",
+        template,
+        re.DOTALL,
+    )
+    said = [one or other for one, other in found] + blocks
+    return {re.sub(r"{{ *(\w+) *}}", r"%(\1)s", each.replace("%", "%%")) for each in said}
+
+
+def test_every_phrase_of_the_templates_is_translated() -> None:
+    known = {english for folder in FOLDERS for _context, english, _japanese in entries(folder)}
+    files = [each for each in (ROOT / "templates").rglob("*") if each.is_file()]
+    said = {phrase: each.name for each in files for phrase in phrases(each.read_text())}
+    assert len(said) > 500
+    assert {phrase: name for phrase, name in said.items() if phrase not in known} == {}
