@@ -207,7 +207,7 @@ def _state(
     parts: Sequence["Part"] = (),
 ) -> State:
     if runs.tried and runs.tried.state == RunState.SKIPPED:
-        names = {"names": ", ".join(provider.credentials)}
+        names = {"names": gettext(", ").join(provider.credentials)}
         words = gettext("skipped: %(names)s is not set") % names
         known = origin in (Origin.FILE, Origin.AGGREGATOR)
         words = f"{_known_by(provider, through, origin)}; {words}" if known else words
@@ -218,9 +218,9 @@ def _state(
     if runs.read and runs.held:
         return State(gettext("held: a person must look"), why=runs.read.reason)
     if provider.fetched_live_at is None:
-        needs = gettext("needs %(names)s") % {"names": ", ".join(provider.credentials)}
+        needs = gettext("needs %(names)s") % {"names": gettext(", ").join(provider.credentials)}
         words = _known_by(provider, through, origin)
-        words = f"{words}: {needs}" if provider.credentials else words
+        words = gettext(": ").join((words, needs)) if provider.credentials else words
         return State(words, missing=tuple(provider.credentials))
     if timezone.now() - provider.fetched_live_at > MISSED_INTERVALS * provider.interval:
         return State(gettext("stale"), why=runs.tried.reason if runs.tried else "")
@@ -262,7 +262,7 @@ def _known_by(provider: Provider, through: Sequence[str], origin: Origin) -> str
         read = run.collected_at or run.started_at
         return gettext("read from a file of %(day)s") % {"day": read.date().isoformat()}
     if origin == Origin.AGGREGATOR:
-        return gettext("through %(names)s") % {"names": ", ".join(through)}
+        return gettext("through %(names)s") % {"names": gettext(", ").join(through)}
     if origin == Origin.DESK:
         return gettext("by desk: it publishes no list, each offer is a quote")
     if origin == Origin.BUNDLED:
