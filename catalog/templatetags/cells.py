@@ -86,7 +86,7 @@ def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
     if row["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(row)}</span><small>{place}</small>')
     amount = dollars(money.of_gpu_hour(row))
-    unit = money.heading(gettext(" $/GPU-h"))
+    unit = " " + money.heading(gettext(" $/GPU-h")).strip().replace(" ", "\N{NO-BREAK SPACE}")
     if not (row["stale"] or row["outdated"]):
         return safe(f'<b class="best" data-u="{unit}">{amount}</b><small>{place}</small>')
     seen = gettext("price seen %(day)s") % {"day": day_of(row["collected_at"])}

@@ -14,8 +14,8 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def printed_from(context: Context) -> str:
     """The address of the page, the time of the catalog and the version of the cost model."""
-    address = settings.PUBLIC_URL + context["request"].get_full_path()
-    said = [gettext("Printed from %(address)s") % {"address": address}]
+    here = context.get("here") or context["request"].get_full_path()
+    said = [gettext("Printed from %(address)s") % {"address": settings.PUBLIC_URL + here}]
     if changed_at := CatalogVersion.changed():
         said.append(gettext("catalog of %(day)s UTC") % {"day": f"{changed_at:%Y-%m-%d %H:%M}"})
     said.append(gettext("cost model %(version)s") % {"version": scoring.MODEL_VERSION})

@@ -109,6 +109,24 @@ def test_sorting_and_back_and_forward(page: Page) -> None:
     assert rows(page) == by_cliff
 
 
+def test_what_the_header_leads_to_is_what_is_asked_now(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name=re.compile(r"^NVLink \+ InfiniBand \d")).click()
+    settled(page, PRESET)
+    page.locator("#currency").click()
+    page.locator("#util").get_by_role("link", name="EUR").click()
+    settled(page, f"{PRESET}&currency=EUR")
+    page.get_by_role("link", name="One GPU").click()
+    page.wait_for_url("**gpu_count_max=1**")
+    here = page.url
+    page.get_by_role("link", name="日本語").click()
+    expect(page).to_have_url(here)
+    page.go_back()
+    page.go_back()
+    settled(page, f"{PRESET}&currency=EUR")
+    expect(page.locator("#currency")).to_have_text("EUR")
+
+
 def test_typing_searches_and_leaves_one_entry_of_history(page: Page) -> None:
     page.goto("/")
     page.goto(PRESET)
