@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from catalog.filters import FACETS, FILTERS, OfferQuery, Rows
+from catalog.filters import FACETS, FILTERS, OfferQuery, Rows, opposed
 from catalog.paging import ROWS_AT_ONCE
 
 ROWS, LEFT_OUT = "rows", "left out"
@@ -61,6 +61,8 @@ def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
     said: dict[str, dict[str | None, int]] = defaultdict(dict)
     for what, value, rows in rows_of(sql, [*values, *query.at]):
         said[what][value] = rows
+    if any(opposed(query)):  # whatever the unknown is, it is not both
+        said[LEFT_OUT] = {None: 0}
     return Counts(
         rows=said[ROWS][None],
         left_out=said[LEFT_OUT].pop(None),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import scoring
-from catalog import advice, doubt, growth, money, wishes
+from catalog import advice, doubt, filters, growth, money, wishes
 from catalog.alternatives import alternatives
 from catalog.candidates import (
     Candidate,
@@ -157,13 +157,15 @@ def _ranked(question: Asked) -> dict[str, Any]:
     if question.scenarios:
         for result, others in zip(results, alternatives(question, kept), strict=False):
             result["what_if"] = others
-    curves: dict[str, Any] = {}
+    also: dict[str, Any] = {}
     if question.scenarios and question.job.kind == "decode":
-        curves["frontier"] = growth.frontier(question, kept)
+        also["frontier"] = growth.frontier(question, kept)
     elif question.scenarios:
-        curves["growth"] = growth.growth(question, kept)
+        also["growth"] = growth.growth(question, kept)
+    if opposed := filters.contradictions(question.query):
+        also["contradictions"] = opposed
     version = CatalogVersion.objects.first()
-    return curves | {
+    return also | {
         "workload": _named(question),
         "gpus": question.gpus,
         "nodes": question.nodes,

@@ -236,7 +236,7 @@ class OfferQuery:
 
 
 def parse(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
-    """The query string as a checked query that some offer may pass.
+    """A query string of our own as a checked query, which some offer may pass.
 
     Raises
     ------
@@ -291,12 +291,17 @@ def read(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
 def contradictions(asked: OfferQuery) -> dict[str, list[str]]:
     """Filters of which no offer can pass both, each with what it contradicts."""
     found = {}
-    for one, other in _opposed(asked.filters):
-        unknown = [asked.lets_unknown_through(FILTERS[name]) for name in (one, other)]
-        if not all(unknown):  # what is unknown would pass both
-            for name, against in ((one, other), (other, one)):
-                found[name] = [f"contradicts {against}: no offer can pass both."]
+    for pair in opposed(asked):
+        for name, against in (pair, pair[::-1]):
+            found[name] = [f"contradicts {against}: no offer can pass both."]
     return found
+
+
+def opposed(asked: OfferQuery) -> Iterator[tuple[str, str]]:
+    """The same as pairs; none where what is unknown is let through both."""
+    for pair in _opposed(asked.filters):
+        if not all(asked.lets_unknown_through(FILTERS[name]) for name in pair):
+            yield pair
 
 
 def _opposed(filters: Mapping[str, object]) -> Iterator[tuple[str, str]]:

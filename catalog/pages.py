@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from catalog import columns, presets, query_words, wording
 from catalog import offers as listing
 from catalog.currency import Money
-from catalog.filters import OfferQuery, Rows, parse
+from catalog.filters import OfferQuery, Rows, read
 from catalog.models import CatalogVersion, Provider
 from catalog.page_money import header
 from catalog.presets import State, link
@@ -90,6 +90,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "left_out": left_out(OFFERS, now, rows),
         "dated": dated,
         "problems": problems,
+        "opposed": presets.contradicting(OFFERS, now, query, titles),
         "said": said(rows, query),
         "links": {
             "csv": _csv(now, shown),
@@ -125,7 +126,7 @@ def readable(
         asked.pop(name, None)
     while True:
         try:
-            query = parse(asked)
+            query = read(asked)
             return now, query, listing.page(query, presets.BAR, evidence), problems
         except BadQuery as bad:
             wrong = {name for name in asked if name[:80] in bad.fields}

@@ -209,6 +209,7 @@ MUST_BE = (
     gettext_noop("is not a cursor of this service."),
     gettext_noop("is given more than once, and takes one value."),
     gettext_noop("is not a parameter. There are: %(known)s."),
+    gettext_noop("is not a parameter. There is none here."),
     gettext_noop("holds a NUL character."),
     gettext_noop("holds bytes that are no text."),
     gettext_noop("must be a whole number from %(low)s to %(high)s."),

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from catalog import columns, wording
 from catalog.counts import count
 from catalog.currency import Money
-from catalog.filters import DECIDED, FACETS, FILTERS, OfferQuery, parse
+from catalog.filters import DECIDED, FACETS, FILTERS, OfferQuery, opposed, parse
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
 ANY_RDMA = "infiniband,roce,efa,erdma,omni_path,slingshot"
@@ -183,12 +183,19 @@ class Chip:
     text: str
     href: str
 
+    def __str__(self) -> str:
+        return f"{self.title}{gettext(': ')}{self.text}"
+
+
+def contradicting(path: str, now: State, query: OfferQuery, titles: State) -> list[list[Chip]]:
+    """The pairs of filters that no offer can pass both."""
+    return [[_chip(path, now, query, titles, name) for name in pair] for pair in opposed(query)]
+
 
 def chips(path: str, now: State, query: OfferQuery, titles: State) -> Iterator[Chip]:
     """One for each filter, and for each unknown that is let in."""
-    for name, value in query.filters.items():
-        text = now[name] if name == "q" else value_text(name, value, titles)
-        yield Chip(wording.filter_title(name), text, link(path, now, **{name: None}))
+    for name in query.filters:
+        yield _chip(path, now, query, titles, name)
     for name in query.include_unknown:
         rest = ",".join(other for other in query.include_unknown if other != name)
         title = wording.filter_title(name) if name in FILTERS else wording.title(name)
@@ -198,6 +205,11 @@ def chips(path: str, now: State, query: OfferQuery, titles: State) -> Iterator[C
         yield Chip(gettext("Dated prices"), gettext("ranked"), href)
     if query.as_of:
         yield Chip(gettext("As of"), now["as_of"], link(path, now, as_of=None))
+
+
+def _chip(path: str, now: State, query: OfferQuery, titles: State, name: str) -> Chip:
+    text = now[name] if name == "q" else value_text(name, query.filters[name], titles)
+    return Chip(wording.filter_title(name), text, link(path, now, **{name: None}))
 
 
 def value_text(name: str, value: object, titles: State) -> str:

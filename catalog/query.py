@@ -191,10 +191,10 @@ class Reading:
 
     def finish(self, also: Iterable[str]) -> None:
         """Raises BadQuery where anything was wrong, or where a parameter has no meaning here."""
-        unknown = set(self.query) - self.known - set(also)
-        allowed = ", ".join(sorted(self.known))
-        for name in sorted(unknown):
-            self.wrong[name[:80]] = [f"is not a parameter. There are: {allowed}."]
+        known = self.known | set(also)
+        there = f"There are: {', '.join(sorted(known))}." if known else "There is none here."
+        for name in sorted(set(self.query) - known):
+            self.wrong[name[:80]] = [f"is not a parameter. {there}"]
         if self.wrong:
             raise BadQuery(self.wrong)
 

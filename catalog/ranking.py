@@ -103,6 +103,7 @@ def _asked(asking: Asking, slug: str, titles: presets.State) -> dict[str, Any]:
         "kept": [pair for pair in now.items() if pair[0] not in OWN],
         "saved_as": presets.link("", {"workload": slug, **_counted(own), **_saved(now)}),
         "problems": asking.problems,
+        "opposed": presets.contradicting(path, now, asking.query, titles),
         **header(path, now, asking.money),
     }
 
@@ -202,6 +203,7 @@ def _file(slug: str, asking: Asking) -> HttpResponseBase:
         "catalog_as_of": result["catalog_as_of"],
         "model_version": result["model_version"],
         "currency": money.currency and money.currency.as_json(),
+        **{name: result[name] for name in ("contradictions",) if name in result},
     }
     name = "-".join(filter(None, (slug, *map(str, _counted(asking.own).values()))))
     made = (replies.dumped(record(each, money)) for each in rows)

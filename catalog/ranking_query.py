@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from catalog import presets, wording
 from catalog.currency import Money
 from catalog.estimates import MOST, MOST_GPUS, OBJECTIVES, SCENARIOS, contradictions
-from catalog.filters import OfferQuery, parse
+from catalog.filters import OfferQuery, read
 from catalog.query import BadQuery
 from catalog.templatetags.quantities import number
 
@@ -104,7 +104,7 @@ def readable(given: QueryDict, path: str, *, has_tokens: bool) -> Asking:
         own["nodes"] = None if name == "gpus" else own["nodes"]
     while True:
         try:
-            query = parse(presets.reading(now), also=OWN)
+            query = read(presets.reading(now), also=OWN)
         except BadQuery as bad:
             for name in [name for name in now if name[:80] in bad.fields]:
                 refuse(name, " ".join(bad.fields[name[:80]]))

@@ -16,6 +16,7 @@ from catalog import presets
 from catalog.currency import DOLLAR
 from catalog.presets import BREAK
 from catalog.query import BadQuery, moment
+from catalog.questions import as_query
 from comparisons.asked import EMPTY, FILTER_KEYS, SHOWN, Question, question
 from comparisons.picks import Pick
 
@@ -59,6 +60,11 @@ class Address:
         )
         self.state = {k: v for k, v in {**self.state, name: without}.items() if v}
 
+    def contradicting(self, titles: State) -> list[list[presets.Chip]]:
+        """The pairs of its filters that no offer can pass both."""
+        query = self.question and self.question.query
+        return presets.contradicting(self.path, self.state, query, titles) if query else []
+
     @property
     def picks(self) -> list[str]:
         """The picks as texts."""
@@ -89,6 +95,15 @@ def readable(given: QueryDict, path: str, *, may_filter: bool = False) -> Addres
             if not _refused(found, bad.fields):
                 break
     return found
+
+
+def of(kept: Mapping[str, Any], path: str) -> Address:
+    """The address at `path` that asks what was kept without picks: of its workloads the first."""
+    first: Mapping[str, Any] = next(
+        (each for each in kept["workloads"] if isinstance(each["workload"], str)), {}
+    )
+    named = {name: kept[name] for name in ("objective", "currency")}
+    return readable(as_query({**kept["filter"], **named, **first}), path, may_filter=True)
 
 
 def _pick(found: Address, text: str) -> None:

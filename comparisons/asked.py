@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.currency import DOLLAR
-from catalog.filters import FILTERS, OfferQuery, parse
+from catalog.filters import FILTERS, OfferQuery
+from catalog.filters import read as read_filters
 from catalog.query import BadQuery
 from catalog.questions import OBJECTIVES, Asked, as_query, asked
 from comparisons.models import Comparison
@@ -98,7 +99,7 @@ def _query(given: object, currency: object, wrong: Wrong) -> OfferQuery:
         wrong["currency"] = ["must be the three letters of a currency."]
         currency = DOLLAR
     try:
-        return parse(as_query({**given, "currency": currency}))
+        return read_filters(as_query({**given, "currency": currency}))
     except BadQuery as bad:
         wrong.update(
             {name if name == "currency" else f"filter.{name}": s for name, s in bad.fields.items()}

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from catalog import estimates
 from catalog.currency import Money
 from catalog.page_money import DOLLARS, header
+from catalog.pages import provider_titles
 from catalog.presets import BREAK
 from catalog.ranking import OBJECTIVES, errors
 from comparisons import address, snapshot
@@ -30,12 +31,14 @@ PATH, NEW, OFFERS = "/compare/", "/comparisons/new/", "/"
 def compare(request: HttpRequest) -> HttpResponse:
     """The picks as columns, the first of them the baseline."""
     asked = address.readable(request.GET, PATH)
-    taken, too_much = answered(asked)
+    opposed = asked.contradicting(provider_titles())
+    taken, too_much = (None, "") if opposed else answered(asked)
     context: dict[str, Any] = {
         "room": "comparisons",
         "now": asked.state,
         "kept": kept(asked),
         "problems": asked.problems,
+        "opposed": opposed,
         "too_many": asked.too_many,
         "too_much": too_much,
         "workloads": estimates.workloads(),
@@ -75,7 +78,7 @@ def shown(taken: Snapshot, baseline: str = "", *, differences: bool = False) -> 
         "finding": finding(taken, made.columns),
         "money": Money.of(taken.get("currency")),
         "made_of": {
-            "catalog_changed_at": taken["catalog_changed_at"],
+            "catalog_changed_at": (taken["catalog_changed_at"] or "")[:16].replace("T", " "),
             "model_version": taken["model_version"],
             "as_of": taken["as_of"],
         },

@@ -32,7 +32,7 @@ def finding(snapshot: Snapshot, columns: list[Column]) -> Finding | None:
         return _of_prices(columns)
     ranked = sorted((c for c in columns if 0 in c.results), key=lambda c: c.results[0]["rank"])
     if not ranked:
-        return Finding(gettext("None of these can do it."), "")
+        return Finding(gettext("None of these can do it."), " ".join(_without(columns)))
     rest = [*_without(columns), *_doubt(snapshot, ranked), *_unknown(ranked[0])]
     return Finding(_first(snapshot, columns[0], ranked), " ".join(rest))
 

@@ -24,13 +24,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from catalog import phrases
 from catalog.currency import Money, in_currency
 from catalog.estimates import TooMuch
-from catalog.models import Provider
 from catalog.page_money import of_page
+from catalog.pages import provider_titles
 from catalog.presets import chips
 from catalog.query import BadQuery
 from comparisons import address, asked, keeping, outline, paper, rfq, runs
 from comparisons.changes import Change, Kind, changes, size, summary
-from comparisons.compare_page import shown
+from comparisons.compare_page import NEW, shown
 from comparisons.form import Snapshot
 from comparisons.models import Comparison, Run
 from comparisons.table import Table
@@ -85,11 +85,12 @@ def new(request: HttpRequest) -> HttpResponse:
             wrong = bad.fields
         except TooMuch as cap:
             wrong = {"name": [str(cap)]}
-    titles = dict(Provider.objects.values_list("slug", "title"))
+    titles = provider_titles()
     query = found.question.query if found.question else None
     context = {
         "room": "comparisons",
         "problems": found.problems,
+        "opposed": found.contradicting(titles),
         "question": found.question,
         "workload": found.state.get("workload"),
         "size": _size(found),
@@ -166,6 +167,8 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
     }
     if run is None:
         return context
+    if not run.results["offers"]:
+        context |= nothing(run.results)
     own = Money.of(run.results.get("currency"))
     money = of_page(request.GET, request.path, run.as_of or run.made_at, own)
     answer = _in_money(run, money["money"], own)
@@ -198,6 +201,14 @@ def _in_money(run: Run, money: Money, own: Money) -> Snapshot:
         return answer
     then = in_currency(run.as_of or run.made_at)(money.code)
     return {**answer, "currency": then and then.as_json()}
+
+
+def nothing(answer: Snapshot) -> dict[str, Any]:
+    """Where no offer passed: the filters, each with the address that asks without it."""
+    found, titles = address.of(answer["asked"], NEW), provider_titles()
+    query = found.question and found.question.query
+    dropped = list(chips(NEW, found.state, query, titles)) if query else []
+    return {"opposed": found.contradicting(titles), "dropped": dropped}
 
 
 def printed(request: HttpRequest, found: Comparison, back: str) -> HttpResponse:

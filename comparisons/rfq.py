@@ -18,6 +18,7 @@ from catalog.templatetags.quantities import day_of
 from comparisons.changes import claimed, fact_text, size
 from comparisons.columns import Column
 from comparisons.form import Snapshot
+from comparisons.snapshot import UNHEARD_OF
 from comparisons.table import chosen
 
 Row = Mapping[str, Any]
@@ -44,7 +45,9 @@ def text(snapshot: Snapshot, name: str) -> str:
     for provider, asked in questions(snapshot):
         lines = [f"{place}. {line}" for place, line in enumerate(asked, start=1)]
         parts.append("\n".join([provider, "-" * len(provider), *lines]))
-    if len(parts) == 1:
+    if not snapshot["offers"]:
+        parts.append(gettext("No offer passes all of these filters."))
+    elif len(parts) == 1:
         parts.append(gettext("Nothing that matters to this comparison is unknown."))
     return "\n\n".join(parts) + "\n"
 
@@ -58,6 +61,9 @@ def _about(snapshot: Snapshot, name: str) -> str:
 
 def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
     offer = column.offer
+    if column.status == UNHEARD_OF:  # nothing is known, not even that there is such a type
+        yield gettext("Do you offer it, and where?")
+        return
     several = not snapshot["workloads"] or any(
         place not in column.results or column.results[place]["nodes"] != 1
         for place in range(len(snapshot["workloads"]))

@@ -1,9 +1,11 @@
-"""Filters that leave nothing: refused where no offer could pass, and else what to drop."""
+"""Filters that leave nothing: told where no offer could pass, and else what to drop."""
 
 from typing import Any
 
 import pytest
 from django.http import QueryDict
+from django.test import Client
+from django.utils.html import escape
 
 from catalog import estimates
 from catalog.counts import misses
@@ -25,7 +27,7 @@ from tests.catalog.market import INFINIBAND, open_market
         ("nvlink=false&scale_up=nvswitch,nvlink_mesh", {"nvlink", "scale_up"}),
     ],
 )
-def test_what_no_offer_can_be_is_refused_under_both_names(query: str, both: set[str]) -> None:
+def test_what_no_offer_can_be_is_named_under_both_names(query: str, both: set[str]) -> None:
     with pytest.raises(BadQuery) as refused:
         parse(QueryDict(query))
     assert set(refused.value.fields) == both
@@ -42,6 +44,50 @@ def test_what_no_offer_can_be_is_refused_under_both_names(query: str, both: set[
 )
 def test_what_some_offer_can_be_is_asked(query: str) -> None:
     assert parse(QueryDict(query)).filters
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("query", "said", "either"),
+    [
+        (
+            "infiniband=true&fabric=roce",
+            "“InfiniBand: yes” and “Fabric: RoCE” contradict each other: no offer can pass both.",
+            ("/?fabric=roce", "/?infiniband=true"),
+        ),
+        (
+            "gpu_count_min=8&gpu_count_max=4&provider=acme",
+            "“GPUs: ≥ 8” and “GPUs: ≤ 4” contradict each other: no offer can pass both.",
+            ("/?gpu_count_max=4&provider=acme", "/?gpu_count_min=8&provider=acme"),
+        ),
+    ],
+)
+def test_a_page_says_what_no_offer_can_be_and_leads_to_the_list_without_either(
+    client: Client, query: str, said: str, either: tuple[str, str]
+) -> None:
+    open_market()
+    answer = client.get(f"/?{query}")
+    assert answer.status_code == 200
+    html = answer.content.decode()
+    assert said in html
+    assert "left out" not in html  # whatever an unknown is, it is not both
+    for href in either:
+        assert f'class="btn" href="{escape(href)}"' in html
+        assert "contradict" not in client.get(href).content.decode()
+
+
+@pytest.mark.django_db
+def test_the_api_says_so_and_that_no_unknown_kept_any_out(client: Client) -> None:
+    open_market()
+    found = client.get("/api/v1/offers/?infiniband=true&fabric=roce&count=true").json()
+    assert (found["results"], found["count"], found["left_out"]) == ([], 0, 0)
+    assert set(found["contradictions"]) == {"infiniband", "fabric"}
+    let_in = client.get("/api/v1/offers/?infiniband=true&fabric=roce&include_unknown=fabric").json()
+    assert let_in["results"]
+    assert "contradictions" not in let_in
+    ranked = ask("llama3-8b-pretrain", 8, infiniband=True, fabric="roce")
+    assert ranked["results"] == []
+    assert set(ranked["contradictions"]) == {"infiniband", "fabric"}
 
 
 @pytest.mark.django_db

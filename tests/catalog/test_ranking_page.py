@@ -1,5 +1,6 @@
 """The page of a ranking: wishes, supposings and advice, without JavaScript."""
 
+import json
 from typing import Any
 
 import pytest
@@ -128,10 +129,20 @@ def test_a_count_that_is_too_small_is_told_the_nearest(page: Any) -> None:
     assert f'href="/workloads/{JOB}/?gpus=' in html
 
 
-def test_filters_that_deny_each_other_are_both_refused(page: Any) -> None:
-    html = page("gpus=256&infiniband=true&fabric=ethernet", 400)
-    assert "contradicts fabric: no offer can pass both." in html
-    assert "contradicts infiniband: no offer can pass both." in html
+def test_filters_that_deny_each_other_rank_nothing_and_either_can_be_dropped(page: Any) -> None:
+    html = page("gpus=256&infiniband=true&fabric=ethernet")
+    assert "“InfiniBand: yes” and “Fabric: Ethernet” contradict each other" in html
+    assert "Drop the filter: InfiniBand: yes" in html
+    assert f'"/workloads/{JOB}/?gpus=256&amp;fabric=ethernet"' in html
+    assert f'"/workloads/{JOB}/?gpus=256&amp;infiniband=true"' in html
+    assert "comes first" in page("gpus=256&infiniband=true")
+
+
+def test_the_file_of_such_a_ranking_is_empty_and_says_why(page: Any) -> None:
+    found = json.loads(page("gpus=256&infiniband=true&fabric=ethernet&format=json"))
+    assert (found["results"], found["count"]) == ([], 0)
+    assert set(found["contradictions"]) == {"infiniband", "fabric"}
+    assert "contradictions" not in json.loads(page("gpus=256&infiniband=true&format=json"))
 
 
 def test_scaling_over_100_percent_says_why() -> None:

@@ -1,6 +1,7 @@
 """The pages: /compare/ for anyone, one's own for oneself, a link for whoever has it."""
 
 import re
+from html import unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -50,6 +51,10 @@ def see(market, client: Client):
         return answer.content.decode()
 
     return ask
+
+
+OPPOSED = "infiniband=true&fabric=efa"
+CONTRADICT = "“InfiniBand: yes” and “Fabric: EFA” contradict each other: no offer can pass both."
 
 
 # --- /compare/ --------------------------------------------------------------------------------
@@ -129,6 +134,14 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_shown(see):
         html = see(f"{THREE}&{wrong}", 400)
         assert says in html, wrong
         assert len(row(html, "This offer")) == 3, wrong
+
+
+def test_filters_that_contradict_each_other_are_told_and_either_can_be_dropped(see):
+    html = see(f"{THREE}&{OPPOSED}")
+    assert CONTRADICT in words(html)
+    assert "<table" not in html
+    for kept in ("fabric=efa", "infiniband=true"):
+        assert re.search(rf'class="btn" href="/compare/\?[^"]*{kept}', html)
 
 
 def test_nothing_picked_says_how(see):
@@ -235,6 +248,55 @@ def test_a_ranking_is_kept_with_its_filters(market, as_ada):
     assert (kept.filter, kept.objective, kept.picks) == ({"provider": "acme"}, "time", [])
 
 
+def test_what_no_offer_can_pass_is_told_before_it_is_kept_and_on_its_page(market, as_ada):
+    answer = as_ada.get(f"/comparisons/new/?{WORK}&{OPPOSED}")
+    assert answer.status_code == 200
+    assert CONTRADICT in words(answer.content.decode())
+    there = as_ada.post(f"/comparisons/new/?{WORK}&{OPPOSED}", {"name": "none"})["Location"]
+    for page in (there, f"{there}print/"):
+        html = as_ada.get(page).content.decode()
+        assert CONTRADICT in words(html)
+        assert 'class="pin"' not in html
+        rest = re.search(r'href="(/comparisons/new/\?[^"]*fabric=efa[^"]*)"', html)
+        assert rest
+        asked = as_ada.get(unescape(rest[1])).content.decode()
+        assert "contradict" not in asked
+        assert JOB in asked
+
+
+def test_filters_that_nothing_passes_are_told_each_with_a_way_to_drop_it(market, as_ada):
+    tight = "usd_per_gpu_hour_max=0.01&provider=acme"
+    there = as_ada.post(f"/comparisons/new/?{WORK}&{tight}", {"name": "none"})["Location"]
+    html = as_ada.get(there).content.decode()
+    assert "No offer passes all of these filters." in words(html)
+    assert "Drop the filter: $ per GPU-hour: ≤ 0.01" in words(html)
+    assert "Drop the filter: Provider: Acme" in words(html)
+    assert "Differences only" not in html
+    copy = as_ada.post(f"{there}duplicate/", follow=True).content.decode()
+    assert "It has not been answered yet" in copy
+
+
+def test_where_every_pick_is_gone_none_is_called_cheap_or_able(mine, market, as_ada):
+    comparison, at = mine
+    others = tuple(offer(f"other-{n}", "9", facts=facts(f"acme/other-{n}")) for n in range(12))
+    market(days=1, more=others)
+    market(days=2, more=others, ib=None, roce=None, dark=None, spot=None)
+    runs.make(comparison)
+    html = as_ada.get(at).content.decode()
+    assert "None of these can do it. Not offered: Acme ib, Acme roce, Acme dark." in words(html)
+    assert row(html, "This offer") == ["no longer listed"] * 3
+    assert "3 gone" in words(html)
+    assert "$0" not in words(html)
+
+
+def test_a_type_that_never_was_is_asked_for_and_not_about(saved, as_ada):
+    comparison = saved(picks=["acme/ib", "acme/typo"])
+    runs.make(comparison)
+    html = as_ada.get(f"/comparisons/{comparison.pk}/questions/").content.decode()
+    assert "typo: Do you offer it, and where?" in html
+    assert html.count("typo: ") == 1
+
+
 def test_without_a_name_nothing_is_kept(market, as_ada):
     answer = as_ada.post(f"/comparisons/new/?{THREE}", {"name": "  "})
     assert answer.status_code == 400
@@ -298,25 +360,6 @@ def test_it_is_renamed_copied_and_deleted(mine, as_ada):
 def test_questions_for_the_providers_can_be_copied(mine, as_ada):
     _comparison, at = mine
     assert "dark: Which network joins" in words(as_ada.get(f"{at}questions/").content.decode())
-
-
-def test_another_finds_nothing_on_any_page(mine, client, eve):
-    comparison, at = mine
-    share, _token = Share.make(comparison)
-    reader, before = Client(), digest()
-    reader.force_login(eve)
-    for part in ("", "questions/"):
-        assert reader.get(at + part).status_code == 404
-    posts = ("run/", "edit/", "duplicate/", "share/", f"share/{share.pk}/revoke/", "delete/")
-    for part in posts:
-        body = {"name": "stolen", "notes": "", "sure": "yes"}
-        assert reader.post(at + part, body).status_code == 404, part
-    assert "Q1" not in reader.get("/comparisons/").content.decode()
-    for part in ("", "questions/", *posts):  # and nobody is sent to sign in
-        verb = Client().post if part in posts else Client().get
-        answer = verb(at + part)
-        assert (answer.status_code, "/sign-in/" in answer["Location"]) == (302, True)
-    assert digest() == before
 
 
 def test_a_run_of_another_comparison_is_not_this_ones(mine, saved, as_ada):

@@ -222,6 +222,21 @@ def test_spot_has_a_key_of_its_own(saved):
     assert [each["key"] for each in run.results["offers"]] == [f"acme/ib;{PriceModel.SPOT}"]
 
 
+def test_another_version_of_the_cost_model_is_told_as_such_and_not_as_the_market(
+    saved, as_ada, monkeypatch
+):
+    comparison = saved()
+    runs.make(comparison)
+    monkeypatch.setattr("scoring.MODEL_VERSION", "2099.01-1")
+    second = runs.make(comparison)
+    (found,) = runs.since(second)
+    assert found.kind is Kind.MODEL
+    assert (found.was_text, found.now_text) == (MODEL_VERSION, "2099.01-1")
+    text = as_ada.get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "with cost model 2099.01-1" in text
+    assert f"<td>{MODEL_VERSION}</td>" in text  # of the run before, in the list of runs
+
+
 def test_what_nobody_recorded_is_not_called_not_offered(saved):
     comparison = saved()
     now = runs.make(comparison)
