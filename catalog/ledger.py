@@ -7,7 +7,6 @@ never overrules a statement, and never guesses: where nothing follows, the attri
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 
 from catalog.facts import ATTRIBUTES, STRENGTH, BadFact, Finding, gpus, speaking
@@ -98,17 +97,39 @@ class Spec:
         }
 
 
+Rule = Callable[[Spec], Iterator[Finding]]
+
+
 def spec(facts: Iterable[Fact]) -> Spec:
     """What is known of one instance type, from every fact said of it."""
     facts = tuple(facts)
     findings = _in_agreement(speaking((*facts, *_in_the_name(facts))))
     withheld = {f.attribute for f in facts if f.value is None and f.note.startswith(WITHHELD)}
     for rule in (_from_the_gpu, *RULES):
-        known = Spec(findings)
-        for fact in rule(known):
-            if fact.attribute not in withheld:
-                findings.setdefault(fact.attribute, Finding(fact, (fact,)))
+        for finding in _concluded(rule, Spec(findings)):
+            if finding.fact.attribute not in withheld:
+                findings.setdefault(finding.fact.attribute, finding)
     return Spec(findings)
+
+
+def _concluded(rule: Rule, known: Spec) -> Iterator[Finding]:
+    """What follows by a rule; from a disputed premise, also what follows from the other claims."""
+    for finding in rule(known):
+        name, claims = finding.fact.attribute, {finding.value: finding.fact}
+        for other in _otherwise(known) if finding.disputed else ():
+            for fact in (each.fact for each in rule(other) if each.fact.attribute == name):
+                claims.setdefault(fact.value, fact)
+        yield replace(finding, claims=tuple(claims.values()))
+
+
+def _otherwise(known: Spec) -> Iterator[Spec]:
+    """What is known, were one disputed fact as another of its strongest claims has it."""
+    for name in known.disputed:
+        speaks = known.findings[name]
+        for claim in speaks.claims:
+            peer = claim.basis == speaks.fact.basis and not claim.scope
+            if peer and claim.value not in (None, speaks.value):
+                yield Spec({**known.findings, name: replace(speaks, fact=claim)})
 
 
 PRODUCT = ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s")
@@ -129,15 +150,21 @@ def _in_agreement(findings: dict[str, Finding]) -> dict[str, Finding]:
     if nics.disputed or not n:
         found |= {name: replace(findings[name], disputed=True) for name in PRODUCT}
     elif STRENGTH.index(rate.fact.basis) < STRENGTH.index(total.fact.basis):
-        found[PRODUCT[2]] = _following(findings, PRODUCT[2], n * each, "NICs × rate, in dispute")
+        found[PRODUCT[2]] = _following(
+            findings, PRODUCT[2], n * each, "NICs × rate, in dispute", *PRODUCT[:2]
+        )
     else:
-        found[PRODUCT[1]] = _following(findings, PRODUCT[1], whole / n, "total ÷ NICs, in dispute")
+        found[PRODUCT[1]] = _following(
+            findings, PRODUCT[1], whole / n, "total ÷ NICs, in dispute", PRODUCT[2], PRODUCT[0]
+        )
         found[PRODUCT[2]] = replace(total, disputed=True)
     return found
 
 
-def _following(findings: Mapping[str, Finding], name: str, value: Decimal, rule: str) -> Finding:
-    fact = _derived(Spec(findings), name, _rounded(value), rule)
+def _following(
+    findings: Mapping[str, Finding], name: str, value: Decimal, rule: str, *premises: str
+) -> Finding:
+    fact = _derived(Spec(findings), name, _rounded(value), rule, *premises).fact
     return Finding(fact, (fact, *findings[name].claims), disputed=True)
 
 
@@ -226,127 +253,147 @@ def _rounded(number: Decimal | None) -> Decimal | None:
 
 # --- The rules: what follows from what is said ------------------------------------------------
 #
-# Each takes what is known so far and yields facts; the first fact for an attribute stays.
+# Each takes what is known so far and yields findings; the first for an attribute stays.
 
 
-def _derived(known: Spec, attribute: str, value: Value, rule: str) -> Fact:
-    """A derived fact: as old as the oldest thing it rests on."""
-    rests_on = [f.fact.checked for f in known.findings.values()]
-    checked = min(rests_on, default=date.min)
-    return Fact("", attribute, value, Basis.DERIVED, f"rule: {rule}", checked)
+def _derived(
+    known: Spec, attribute: str, value: Value, rule: str, *premises: str | Fact
+) -> Finding:
+    """A derived fact: as old as the oldest of its premises, and disputed where one of them is.
+
+    A premise is an attribute of which something is known, or a fact of the GPU's datasheet.
+    """
+    rests_on = [Finding(p, (p,)) if isinstance(p, Fact) else known.findings[p] for p in premises]
+    checked = min(premise.fact.checked for premise in rests_on)
+    fact = Fact("", attribute, value, Basis.DERIVED, f"rule: {rule}", checked)
+    return Finding(fact, (fact,), disputed=any(premise.disputed for premise in rests_on))
+
+
+def _of_the_datasheet(fact: Fact) -> Finding:
+    return Finding(fact, (fact,))
 
 
 def _gpu_fact(known: Spec, attribute: str) -> Fact | None:
     return gpus().get(str(known["gpu"]), {}).get(attribute)
 
 
-def _from_the_gpu(known: Spec) -> Iterator[Fact]:
+def _from_the_gpu(known: Spec) -> Iterator[Finding]:
     """What the datasheet of the SKU says, whatever board it sits on."""
     for attribute in ("gpu_vendor", "gpu_memory_gb"):
         if fact := _gpu_fact(known, attribute):
-            yield fact
+            yield _of_the_datasheet(fact)
 
 
-def _one_gpu(known: Spec) -> Iterator[Fact]:
+def _one_gpu(known: Spec) -> Iterator[Finding]:
     count = known.number("gpu_count")
     if count is None or count > 1 or known["form_factor"] == "superchip":
         return  # a tray of an NVL72 rack may be sold by the GPU: its domain is the rack's
     rule = "one GPU or less has no peer in its instance"
-    yield _derived(known, "scale_up", ScaleUp.NONE.value, rule)
-    yield _derived(known, "scale_up_domain_gpus", 1, rule)
+    yield _derived(known, "scale_up", ScaleUp.NONE.value, rule, "gpu_count")
+    yield _derived(known, "scale_up_domain_gpus", 1, rule, "gpu_count")
 
 
-def _whole_board(known: Spec) -> Iterator[Fact]:
+def _whole_board(known: Spec) -> Iterator[Finding]:
     """By the form factor, which is known before the SKU is: "8x A100 SXM4", of 40 GB or of 80."""
+    board = ("gpu_count", "form_factor")
     count, form, vendor = known.number("gpu_count"), known["form_factor"], known["gpu_vendor"]
     if count and 1 < count < BOARD_GPUS and form == "oam" and vendor == "amd":
         rule = "AMD's OAM boards link each to each, however many of one are rented"
-        yield _derived(known, "scale_up", ScaleUp.INFINITY_FABRIC_MESH.value, rule)
+        mesh = ScaleUp.INFINITY_FABRIC_MESH.value
+        yield _derived(known, "scale_up", mesh, rule, *board, "gpu_vendor")
     if count != BOARD_GPUS:
         return
     if form in HGX_FORMS:
         rule = "an 8-GPU SXM board has NVSwitch"
-        yield _derived(known, "scale_up", ScaleUp.NVSWITCH.value, rule)
+        yield _derived(known, "scale_up", ScaleUp.NVSWITCH.value, rule, *board)
     elif form == "sxm2":
         rule = "an 8-GPU SXM2 board is a hybrid cube mesh of NVLink"
-        yield _derived(known, "scale_up", ScaleUp.NVLINK_MESH.value, rule)
-    elif (mesh := MESHES.get(str(vendor))) and form == mesh[1]:
+        yield _derived(known, "scale_up", ScaleUp.NVLINK_MESH.value, rule, *board)
+    elif (made := MESHES.get(str(vendor))) and form == made[1]:
         rule = f"an 8-accelerator {vendor} OAM board links each to each"
-        yield _derived(known, "scale_up", mesh[0].value, rule)
+        yield _derived(known, "scale_up", made[0].value, rule, *board, "gpu_vendor")
 
 
-def _bridged_pair(known: Spec) -> Iterator[Fact]:
+def _bridged_pair(known: Spec) -> Iterator[Finding]:
     count = known.number("gpu_count")
     if known["form_factor"] == "nvl" and str(known["gpu"]).startswith("h100") and count:
         rule = "H100 NVL cards are bridged in pairs"
         if count >= 2:
-            yield _derived(known, "scale_up", ScaleUp.NVLINK_BRIDGE.value, rule)
+            pair = ScaleUp.NVLINK_BRIDGE.value
+            yield _derived(known, "scale_up", pair, rule, "gpu", "form_factor", "gpu_count")
 
 
-def _no_links_on_the_card(known: Spec) -> Iterator[Fact]:
+def _no_links_on_the_card(known: Spec) -> Iterator[Finding]:
     card = _gpu_fact(known, "scale_up")
     count = known.number("gpu_count")
     if card is not None and card.value == ScaleUp.PCIE and count is not None and count > 1:
         rule = f"the card has no GPU-to-GPU links ({card.source})"
-        yield _derived(known, "scale_up", ScaleUp.PCIE.value, rule)
+        yield _derived(known, "scale_up", ScaleUp.PCIE.value, rule, "gpu", "gpu_count", card)
 
 
-def _domain(known: Spec) -> Iterator[Fact]:
+def _domain(known: Spec) -> Iterator[Finding]:
     scale_up, count = known["scale_up"], known.number("gpu_count")
     if scale_up in (ScaleUp.PCIE, ScaleUp.NONE):
-        yield _derived(known, "scale_up_domain_gpus", 1, "no links: each GPU is its own domain")
+        rule = "no links: each GPU is its own domain"
+        yield _derived(known, "scale_up_domain_gpus", 1, rule, "scale_up")
     elif scale_up == ScaleUp.NVLINK_BRIDGE:
-        yield _derived(known, "scale_up_domain_gpus", 2, "a bridge joins two GPUs")
+        rule = "a bridge joins two GPUs"
+        yield _derived(known, "scale_up_domain_gpus", 2, rule, "scale_up")
     elif scale_up in LINKED and count and count > 1 and known["form_factor"] != "superchip":
         rule = "all GPUs of the instance share its board's links"
-        yield _derived(known, "scale_up_domain_gpus", int(count), rule)
+        yield _derived(known, "scale_up_domain_gpus", int(count), rule, "scale_up", "gpu_count")
 
 
-def _link_speed(known: Spec) -> Iterator[Fact]:
+def _link_speed(known: Spec) -> Iterator[Finding]:
     """The datasheet's rate, where the instance is known to have the datasheet's links."""
     scale_up, domain = known["scale_up"], known.number("scale_up_domain_gpus")
     if scale_up not in LINKED or domain is None or domain < 2:
         return
     if scale_up in NVLINK and (generation := _gpu_fact(known, "nvlink_generation")):
-        yield generation
+        yield _of_the_datasheet(generation)
     rated = _gpu_fact(known, "scale_up_gbytes_per_s")
     if rated is None or scale_up == ScaleUp.NVLINK_BRIDGE:
         return
     if scale_up in (ScaleUp.INFINITY_FABRIC_MESH, ScaleUp.GAUDI_MESH):
         yield from _mesh_speed(known, rated, min(domain, Decimal(BOARD_GPUS)))
     else:
-        yield rated
+        yield _of_the_datasheet(rated)
 
 
-def _mesh_speed(known: Spec, rated: Fact, domain: Decimal) -> Iterator[Fact]:
+def _mesh_speed(known: Spec, rated: Fact, domain: Decimal) -> Iterator[Finding]:
     """Of a full mesh each link goes to one peer: fewer peers, less bandwidth in all."""
     pair = Decimal(str(rated.value)) / (BOARD_GPUS - 1)
     rule = f"a mesh link for each of the {BOARD_GPUS - 1} peers ({rated.source})"
-    yield _derived(known, "scale_up_pair_gbytes_per_s", _rounded(pair), rule)
-    if domain == BOARD_GPUS:
-        yield rated
+    board = ("gpu", "scale_up", rated)
+    yield _derived(known, "scale_up_pair_gbytes_per_s", _rounded(pair), rule, *board)
+    if domain == BOARD_GPUS and not known.findings["scale_up_domain_gpus"].disputed:
+        yield _of_the_datasheet(rated)
     else:
         total = _rounded(pair * (domain - 1))
-        yield _derived(known, "scale_up_gbytes_per_s", total, rule)
+        yield _derived(known, "scale_up_gbytes_per_s", total, rule, *board, "scale_up_domain_gpus")
 
 
-def _pair_speed(known: Spec) -> Iterator[Fact]:
+def _pair_speed(known: Spec) -> Iterator[Finding]:
     total = known["scale_up_gbytes_per_s"]
     if known["scale_up"] in (ScaleUp.NVSWITCH, ScaleUp.NVLINK_BRIDGE) and total is not None:
         rule = "through a switch or a bridge one peer can have all of it"
-        yield _derived(known, "scale_up_pair_gbytes_per_s", total, rule)
+        yield _derived(
+            known, "scale_up_pair_gbytes_per_s", total, rule,
+            "scale_up", "scale_up_gbytes_per_s",
+        )  # fmt: skip
 
 
-def _fabric_product(known: Spec) -> Iterator[Fact]:
+def _fabric_product(known: Spec) -> Iterator[Finding]:
     nics, rate = known.number("fabric_nics"), known.number("fabric_gbits_per_s_per_nic")
     total = known.number("fabric_gbits_per_s")
+    count, each, whole = PRODUCT
     if total is None and nics and rate:
-        yield _derived(known, "fabric_gbits_per_s", nics * rate, "NICs × rate")
+        yield _derived(known, whole, nics * rate, "NICs × rate", count, each)
     elif rate is None and nics and total:
-        yield _derived(known, "fabric_gbits_per_s_per_nic", total / nics, "total ÷ NICs")
+        yield _derived(known, each, total / nics, "total ÷ NICs", count, whole)
 
 
-def _plain_ethernet(known: Spec) -> Iterator[Fact]:
+def _plain_ethernet(known: Spec) -> Iterator[Finding]:
     """On plain Ethernet an instance has no network of its own to its peers: the front end is what
     joins them, unless its provider says of this very type that it joins none. A rate that its
     source does not promise stays one that is not promised."""
@@ -355,38 +402,41 @@ def _plain_ethernet(known: Spec) -> Iterator[Fact]:
     alone = joined and joined.value == MultiNode.NO and joined.fact.basis == Basis.DOCUMENTED
     if known["fabric"] == FabricKind.ETHERNET and front and not alone:
         rule = f"instances on plain Ethernet meet over the front end ({front.fact.source})"
-        fact = _derived(known, "fabric_gbits_per_s", front.value, rule)
-        yield replace(fact, provisional=front.fact.provisional, note=front.fact.note)
+        found = _derived(
+            known, "fabric_gbits_per_s", front.value, rule, "fabric", "frontend_gbits_per_s"
+        )
+        fact = replace(found.fact, provisional=front.fact.provisional, note=front.fact.note)
+        yield replace(found, fact=fact)
 
 
-def _by_definition(known: Spec) -> Iterator[Fact]:
+def _by_definition(known: Spec) -> Iterator[Finding]:
     """What the kind of fabric is, not what a provider set up."""
     fabric = known["fabric"]
     if fabric in RDMA:
         rule = f"{fabric} is an RDMA fabric"
-        yield _derived(known, "rdma", Support.YES.value, rule)
+        yield _derived(known, "rdma", Support.YES.value, rule, "fabric")
     if fabric is not None and fabric != FabricKind.INFINIBAND:
         rule = "SHARP is a function of InfiniBand switches"
-        yield _derived(known, "sharp", Support.NO.value, rule)
+        yield _derived(known, "sharp", Support.NO.value, rule, "fabric")
 
 
-def _gpudirect(known: Spec) -> Iterator[Fact]:
+def _gpudirect(known: Spec) -> Iterator[Finding]:
     """By definition only: RDMA between GPUs is never derived from the presence of a fabric."""
-    fabric = known["fabric"]
+    fabric, premise = known["fabric"], "gpudirect_rdma"
     if fabric in TCPX:
         rule = f"{fabric} copies into GPU memory over TCP: GPUDirect, not RDMA"
-        yield _derived(known, "gpudirect", Support.YES.value, rule)
-        yield _derived(known, "gpudirect_rdma", Support.NO.value, rule)
+        yield _derived(known, "gpudirect", Support.YES.value, rule, "fabric")
+        yield _derived(known, "gpudirect_rdma", Support.NO.value, rule, "fabric")
     elif fabric in (FabricKind.ETHERNET, FabricKind.NONE):
         rule = "a network without RDMA has no GPUDirect RDMA"
-        yield _derived(known, "gpudirect_rdma", Support.NO.value, rule)
+        yield _derived(known, "gpudirect_rdma", Support.NO.value, rule, "fabric")
     if (rdma := known["gpudirect_rdma"]) in (Support.YES, Support.CONDITIONAL):
-        yield _derived(known, "gpudirect", rdma, "GPUDirect RDMA is GPUDirect")
+        yield _derived(known, "gpudirect", rdma, "GPUDirect RDMA is GPUDirect", premise)
     if rdma == Support.YES:
-        yield _derived(known, "rdma", Support.YES.value, "GPUDirect RDMA is RDMA")
+        yield _derived(known, "rdma", rdma, "GPUDirect RDMA is RDMA", premise)
 
 
-RULES: tuple[Callable[[Spec], Iterator[Fact]], ...] = (
+RULES: tuple[Rule, ...] = (
     _one_gpu,
     _whole_board,
     _bridged_pair,

@@ -1,5 +1,6 @@
 """Which statement speaks, and what follows from it. Pure: no database."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -217,3 +218,51 @@ def test_rdma_between_gpus_is_rdma_and_so_is_elastic_rdma():
     assert known(fabric="efa", gpudirect_rdma="conditional")["rdma"] is None
     assert known(fabric="erdma")["rdma"] == "yes"
     assert known(fabric="erdma")["gpudirect_rdma"] is None
+
+
+def test_what_follows_is_as_old_as_the_oldest_of_what_it_follows_from():
+    old, older = date(2025, 3, 1), date(2024, 1, 1)
+    board = ledger.spec(
+        [
+            said("gpu", "h100-sxm5-80gb"),
+            replace(said("gpu_count", Decimal(8)), checked=old),
+            said("fabric", "infiniband"),
+            replace(said("vcpus", Decimal(96)), checked=older),
+        ]
+    )
+    day = {name: finding.fact.checked for name, finding in board.findings.items()}
+    assert day["scale_up"] == day["scale_up_domain_gpus"] == old  # by the count of GPUs
+    assert day["rdma"] == DAY  # by the fabric alone: no age of the host's CPUs
+
+
+def test_what_follows_from_a_dispute_is_disputed_and_says_what_follows_from_each_claim():
+    node = ledger.spec(
+        [
+            said("gpu", "h100-sxm5-80gb"),
+            said("gpu_count", Decimal(8)),
+            said("fabric", "roce"),
+            said("fabric_nics", 16),
+            said("fabric_nics", 8),
+            said("fabric_gbits_per_s_per_nic", Decimal(200)),
+            said("frontend_gbits_per_s", Decimal(100)),
+        ]
+    )
+    assert node.disputed == ("fabric_nics", "fabric_gbits_per_s")
+    whole = node.findings["fabric_gbits_per_s"]
+    assert (whole.value, {claim.value for claim in whole.claims}) == (1600, {1600, 3200})
+    assert not node.findings["rdma"].disputed  # it follows from the fabric, which is not
+
+
+def test_a_dispute_goes_on_through_every_rule():
+    board = ledger.spec(
+        [
+            said("gpu", "mi300x-oam-192gb"),
+            said("gpu_count", Decimal(8)),
+            said("scale_up_domain_gpus", 4),
+            said("scale_up_domain_gpus", 8),
+        ]
+    )
+    inside = board.findings["scale_up_gbytes_per_s"]  # a link of 64 GB/s to each of 3 or 7 peers
+    assert inside.disputed
+    assert [claim.value for claim in inside.claims] == [192, 448]
+    assert not board.findings["scale_up_pair_gbytes_per_s"].disputed
