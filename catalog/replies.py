@@ -142,15 +142,18 @@ def _blocks(parts: Iterator[bytes]) -> Generator[bytes]:
 
 
 def _cell(value: object) -> object:
-    """Text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    """Text that a spreadsheet would run as a formula gets a leading apostrophe; a line ends in one
+    way, for `csv` leaves a bare CR unquoted, and what follows it would be a row of its own.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list) and not any(isinstance(each, dict) for each in value):
         value = ";".join(map(str, value))
     if isinstance(value, list | dict):
         value = orjson.dumps(value).decode()
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
+    if isinstance(value, str):
+        value = value.replace("\r\n", "\n").replace("\r", "\n")
+        return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\n") else value
     return value
 
 

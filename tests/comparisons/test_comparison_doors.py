@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from accounts.models import Scope, Token
-from comparisons.models import Comparison, Run, Share
+from comparisons.models import Comparison, Run
 from tests.comparisons.conftest import JOB, PICKS, SMALL
 
 ROOT = "/api/v1/comparisons/"
-BODY = {"name": "Q1", "workload": JOB, "gpus": 64, "picks": PICKS}
+WORK = {"workload": JOB, "gpus": 64}
+BODY = {"name": "Q1", **WORK, "picks": PICKS}
 
 
 @pytest.fixture
@@ -254,58 +254,6 @@ def test_a_link_is_made_listed_and_revoked(call, kept):
 
 # --- Whose ------------------------------------------------------------------------------------
 
-DOORS = [
-    ("get", ""), ("put", ""), ("patch", ""), ("delete", ""), ("post", "duplicate/"),
-    ("post", "run/"), ("get", "runs/"), ("get", "runs/{run}/"), ("get", "export/"),
-    ("get", "diff/"), ("get", "rfq/"), ("get", "shares/"), ("post", "shares/"),
-    ("delete", "shares/{share}/"),
-]  # fmt: skip
-
-
-@pytest.fixture
-def doors(saved):
-    """The address of each door of a comparison of ada's."""
-    from comparisons import runs
-
-    comparison = saved()
-    run, (share, _token) = runs.make(comparison), Share.make(comparison)
-    at = f"{ROOT}{comparison.pk}/"
-    return [(verb, at + door.format(run=run.pk, share=share.pk)) for verb, door in DOORS]
-
-
-def everything() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in (Comparison, Run, Share)]
-
-
-def test_another_finds_nothing_by_any_verb(doors, client, eve):
-    client.force_login(eve)
-    before = everything()
-    for verb, address in doors:
-        answer = getattr(client, verb)(address, data="{}" if verb != "get" else None,
-                                       content_type="application/json")  # fmt: skip
-        assert answer.status_code == 404, (verb, address)
-        assert answer.json()["error"]["code"] == "not_found"
-    assert client.get(ROOT).json()["results"] == []
-    assert everything() == before
-
-
-def test_nobody_is_asked_who_they_are(doors, client):
-    before = everything()
-    for verb, address in [*doors, ("get", ROOT), ("post", ROOT)]:
-        answer = getattr(client, verb)(address, data="{}" if verb != "get" else None,
-                                       content_type="application/json")  # fmt: skip
-        assert answer.status_code in {401, 403}, (verb, address)
-    assert everything() == before
-
-
-def test_a_token_that_may_read_does_not_write(doors, client, ada):
-    token = Token.objects.issue(ada, "reader", Scope.READ)[1]
-    shown = {"Authorization": f"Bearer {token}"}
-    for verb, address in doors:
-        answer = getattr(client, verb)(address, headers=shown, data="{}" if verb != "get" else None,
-                                       content_type="application/json")  # fmt: skip
-        assert answer.status_code == (200 if verb == "get" else 403), (verb, address)
-
 
 def test_what_is_ones_own_is_for_no_cache(call, as_ada, kept):
     for address in (ROOT, f"{ROOT}{kept}/", f"{ROOT}{kept}/runs/"):
@@ -315,3 +263,47 @@ def test_what_is_ones_own_is_for_no_cache(call, as_ada, kept):
 def test_ids_that_are_none_are_404(call):
     for address in ("1/", "x/", f"{uuid.uuid4()}/", f"{uuid.uuid4()}/runs/7/"):
         call("get", address, status=404)
+
+
+# --- Filters that no offer can pass both ---------------------------------------------------------
+
+
+def test_filters_that_contradict_each_other_may_be_kept_and_find_nothing(call):
+    body = {"name": "none", "filter": {"infiniband": True, "fabric": "efa"}, **WORK}
+    pk = call("post", body=body, status=201)["id"]
+    results = call("post", f"{pk}/run/", {}, 201)["results"]
+    assert (results["offers"], results["workloads"][0]["results"]) == ([], [])
+    assert "No offer passes all of these filters." in call("get", f"{pk}/rfq/")
+
+
+# --- Files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ['=HYPERLINK("http://evil.example")', "+1+1", "-1", "@SUM(1)"])
+def test_what_its_owner_typed_is_text_in_every_file(call, text):
+    body = {**BODY, "name": text, "notes": text}
+    pk = call("post", body=body, status=201)["id"]
+    call("post", f"{pk}/run/", {}, 201)
+    call("post", f"{pk}/run/", {}, 201)
+    for file in (
+        "?format=csv",
+        *(f"{pk}/{each}/?format=csv" for each in ("export", "runs", "diff")),
+    ):
+        cells = [cell for row in csv.reader(io.StringIO(call("get", file))) for cell in row]
+        assert (f"'{text}" in cells) == (file == "?format=csv"), file  # the one that names it
+        assert text not in cells, file
+
+
+@pytest.mark.parametrize("notes", ["\t=1+1", "\r=1+1", "\n=1+1", " =1+1"])
+def test_notes_that_hide_a_formula_behind_a_blank_are_text_too(call, notes):
+    call("post", body={**BODY, "notes": notes}, status=201)
+    (row,) = csv.DictReader(io.StringIO(call("get", "?format=csv"), newline=""))
+    assert row["notes"][0] not in "=+-@\t\r\n"
+
+
+@pytest.mark.parametrize(("gpus", "said"), [(8, "8 GPUs"), (1, "1 GPU")])
+def test_one_is_not_several(call, gpus, said):
+    body = {"name": "one", "workload": SMALL, "gpus": gpus, "picks": ["acme/dark"]}
+    pk = call("post", body=body, status=201)["id"]
+    call("post", f"{pk}/run/", {}, 201)
+    assert f"{SMALL}, {said}\n" in call("get", f"{pk}/rfq/")

@@ -159,37 +159,6 @@ def test_another_address_goes_to_another_lane(script: Script, comparison: Compar
     assert Watch.objects.get().lane == "8.8.4.4:8443"
 
 
-def test_another_persons_watch_is_not_there(comparison: Comparison) -> None:
-    """Each verb, for another with a token, and for nobody."""
-    watch = watch_of(comparison)
-    event = outbox.test(watch)
-    assert event is not None
-    thief = Script(User.objects.create_user("thief@example.com"))
-    doors = [
-        ("get", of(comparison), None), ("post", of(comparison), WISH),
-        ("get", f"watches/{watch.pk}/", None), ("patch", f"watches/{watch.pk}/", {"threshold": 1}),
-        ("delete", f"watches/{watch.pk}/", None), ("post", f"watches/{watch.pk}/test/", None),
-        ("post", f"watches/{watch.pk}/secret/", None),
-        ("get", f"watches/{watch.pk}/deliveries/", None),
-        ("post", f"deliveries/{event.pk}/send-again/", None),
-    ]  # fmt: skip
-    for method, path, body in doors:
-        assert thief.ask(method, path, body).status_code == 404, (method, path)
-        nobody = Client().generic(method.upper(), f"/api/v1/{path}")
-        assert nobody.status_code == 401, (method, path)
-    assert thief.ask("get", "watches/").json() == {"results": []}
-    assert Watch.objects.get().seed == watch.seed
-
-
-def test_a_token_that_may_read_cannot_write(buyer: User, comparison: Comparison) -> None:
-    reader = Script(buyer, Scope.READ)
-    watch = watch_of(comparison)
-    assert reader.ask("get", f"watches/{watch.pk}/").status_code == 200
-    assert reader.ask("post", of(comparison), WISH).status_code == 403
-    assert reader.ask("post", f"watches/{watch.pk}/test/").status_code == 403
-    assert reader.ask("delete", f"watches/{watch.pk}/").status_code == 403
-
-
 def test_an_account_has_a_hundred_watches_at_most(
     script: Script, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:

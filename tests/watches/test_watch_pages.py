@@ -1,7 +1,6 @@
 """The pages: a form that works without a script, a log, buttons, and nothing of another's."""
 
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -141,26 +140,6 @@ def test_the_buttons(browser: Client, comparison: Comparison, receiver: Any) -> 
     assert press("change", threshold="3", url="https://127.0.0.1/").status_code == 400
     press("delete")
     assert Watch.objects.count() == 0
-
-
-def test_anothers_watch_is_not_there_and_nobody_is_sent_to_sign_in(comparison: Comparison) -> None:
-    watch = watch_of(comparison)
-    event = outbox.test(watch)
-    assert event is not None
-    thief = Client()
-    thief.force_login(User.objects.create_user("thief@example.com"))
-    names = ["change", "pause", "resume", "test", "secret", "delete"]
-    posts = [reverse(f"watch-{name}", args=[watch.pk]) for name in names]
-    posts += [reverse("delivery-again", args=[event.pk])]
-    posts += [reverse("watch-comparison", args=[comparison.pk])]
-    for address in posts:
-        assert thief.post(address, FORM).status_code == 404, address
-        assert "/account/sign-in/" in Client().post(address, FORM).url
-    assert thief.get(reverse("watch", args=[watch.pk])).status_code == 404
-    assert thief.get(reverse("watch", args=[uuid4()])).status_code == 404
-    assert b"Two clusters" not in thief.get(reverse("account-watches")).content
-    watch.refresh_from_db()
-    assert watch.active
 
 
 def test_a_post_without_the_csrf_token_is_refused(buyer: User, comparison: Comparison) -> None:
