@@ -107,7 +107,7 @@ def _impossible(held: Held) -> Iterator[Said]:
     if share is None or rate is None or share <= IMPOSSIBLE:
         return
     peak = held.run.peak
-    said = {"rate": f"{peak.bus_gbytes_per_s:.4g}", "line": f"{rate:.4g}"}
+    said = {"rate": _rate(peak.bus_gbytes_per_s), "line": _rate(rate)}
     said["size"] = written(peak.size)
     text = (
         "It reaches %(rate)s GB/s at %(size)s, and line rate is %(line)s GB/s: this is another "
@@ -118,13 +118,13 @@ def _impossible(held: Held) -> Iterator[Said]:
 
 def _of_line_rate(held: Held) -> Said:
     peak, share, rate = held.run.peak, held.of_line_rate, held.line_rate_gbytes_per_s
-    said = {"rate": f"{peak.bus_gbytes_per_s:.4g}", "size": written(peak.size)}
+    said = {"rate": _rate(peak.bus_gbytes_per_s), "size": written(peak.size)}
     if share is None or rate is None:
         text = (
             "It reaches %(rate)s GB/s at %(size)s; line rate is unknown: nobody states the link's."
         )
         return Said("line_rate_unknown", text, said)
-    said |= {"percent": f"{100 * share:.0f}", "line": f"{rate:.4g}"}
+    said |= {"percent": f"{100 * share:.0f}", "line": _rate(rate)}
     if share > OVER and not held.inside_limits:
         text = (
             "It reaches %(rate)s GB/s at %(size)s, %(percent)s %% of the line rate of a ring over "
@@ -153,7 +153,7 @@ def _of_line_rate(held: Held) -> Said:
 def _of_prediction(held: Held) -> Said:
     point, (low, high) = held.largest, held.judged_by
     rate = point.measured_gbytes_per_s
-    said = _beside(point) | {"low": f"{low:.4g}", "high": f"{high:.4g}", "rate": f"{rate:.4g}"}
+    said = _beside(point) | {"low": _rate(low), "high": _rate(high), "rate": _rate(rate)}
     if rate < low:
         text = (
             "At %(size)s it is %(rate)s GB/s, %(percent)s %% of the %(predicted)s GB/s that are "
@@ -184,7 +184,7 @@ def _of_dip(point: Point) -> Said:
 def _beside(point: Point) -> dict[str, object]:
     return {
         "percent": f"{100 * point.of_prediction:.0f}",
-        "predicted": f"{point.predicted_gbytes_per_s:.4g}",
+        "predicted": _rate(point.predicted_gbytes_per_s),
         "size": written(point.size),
     }
 
@@ -192,7 +192,7 @@ def _beside(point: Point) -> dict[str, object]:
 def _of_peers(held: Held) -> Said:
     near = held.peers[0]
     said = {
-        "rate": f"{near.bus_gbytes_per_s:.4g}",
+        "rate": _rate(near.bus_gbytes_per_s),
         "ranks": near.ranks,
         "gpu": near.gpu,
         "size": written(near.size),
@@ -214,6 +214,11 @@ def _other_gpus(held: Held) -> Iterator[Said]:
             text = "The paste is of %(name)s, and this type has %(gpu)s."
             yield Said("other_gpu", text, {"name": name, "gpu": here})
             return
+
+
+def _rate(gbytes_per_s: float) -> str:
+    """Four digits, and no exponent however much it is."""
+    return f"{gbytes_per_s:.4g}" if gbytes_per_s < 9_999.5 else f"{gbytes_per_s:.0f}"
 
 
 def written(size: float) -> str:

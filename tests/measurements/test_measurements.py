@@ -336,3 +336,42 @@ def test_every_sentence_about_a_run_has_its_japanese():
                   for node in ast.walk(ast.parse(Path(m.__file__).read_text()))
                   if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)}  # fmt: skip
     assert not set(missing) - docstrings
+
+
+# --- What cannot be -------------------------------------------------------------------------------
+
+NONE = row("all_reduce", 16, 1 << 30, 5000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        run(us=47.5),  # some 42,384 GB/s
+        f"all_reduce_perf\n{header(16, 2)}\n" + re.sub(r"\b\d+\.\d+\b", "0.00", NONE),
+        f"all_reduce_perf\n{header(16, 2)}\n" + re.sub(r"\d", "0", NONE),
+        f"all_reduce_perf\n{header(16, 2)}\n{NONE.replace('5000', 'nan')}",
+        f"all_reduce_perf\n{header(16, 2)}\n{NONE.replace('5000', '1e999')}",
+        f"all_reduce_perf\n{header(16, 2)}\n{NONE.replace('5000', '-5000')}",
+        f"all_reduce_perf\n{header(16, 2)}\n{NONE.replace(str(1 << 30), '9' * 4000)}",
+        "9" * 100_000,
+        "all_reduce_perf\n" + "# \n" * 50_000,
+        "all_reduce_perf\n" + "(" * 100_000,
+    ],
+    ids=range(10),
+)
+def test_what_no_cluster_can_have_measured_is_refused_and_never_kept(rented, ada, text):
+    answer = ask(signed_in(ada), text, keep=True)
+    assert answer.status_code == 400, answer.content
+    assert answer.json()["error"]["fields"]
+    assert not Measurement.objects.exists()
+    assert signed_in(ada).post("/measurements/keep/", form(text)).status_code == 400
+
+
+def test_one_row_is_enough(rented, ada):
+    text = f"all_reduce_perf\n{header(16, 2)}\n{NONE}"
+    assert ask(signed_in(ada), text, keep=True).status_code == 201
+
+
+def test_a_rate_that_no_link_has_is_named_in_full(rented, ada):
+    (said,) = ask(signed_in(ada), run(us=47.5), keep=True).json()["error"]["fields"]["keep"]
+    assert "It reaches 42384 GB/s at 1 GiB, and line rate is 400 GB/s" in said
