@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from catalog import phrases, wording
+from catalog import phrases, presets, wording
 from catalog.evidence import unknowns
 from catalog.ranking import OBJECTIVES
 from comparisons.claims import Claim
@@ -80,7 +80,7 @@ def question(answer: Snapshot) -> Iterator[tuple[str, str]]:
         objective = asked["objective"]
         yield gettext("Ranked by"), str(OBJECTIVES.get(objective, objective))
     for pick in asked["picks"]:
-        yield gettext("Offer"), pick
+        yield gettext("Offers"), pick
     for name, value in asked["filter"].items():
         yield wording.filter_title(name), _filtered(name, value)
     if not asked["picks"] and not asked["filter"]:
@@ -88,10 +88,10 @@ def question(answer: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _filtered(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return wording.word("available", "yes" if value else "no")
+    if isinstance(value, bool) or name.endswith(("_min", "_max")):
+        return presets.value_text(name, value, {})
     values = value if isinstance(value, list) else str(value).split(",")
-    return gettext(", ").join(wording.word(name, each) for each in values)
+    return gettext(", ").join(presets.option_text(name, str(each), {}) for each in values)
 
 
 def assumptions(answer: Snapshot, columns: list[Column]) -> list[tuple[str, str]]:

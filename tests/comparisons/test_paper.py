@@ -107,8 +107,7 @@ def test_of_a_dispute_both_claims_are_listed(printed):
 def test_who_was_not_there_can_tell_what_was_asked_when_and_of_what(printed, settings):
     text = words(printed(objective="time"))
     assert "For llama3-70b-pretrain on 64 GPUs" in text
-    for pick in PICKS:
-        assert f"Offer {pick}" in text
+    assert f"Offers {' '.join(PICKS)}" in text
     assert re.search(
         rf"run on \d{{4}}-\d\d-\d\d \d\d:\d\d UTC with cost model {MODEL_VERSION}", text
     )
@@ -119,9 +118,13 @@ def test_who_was_not_there_can_tell_what_was_asked_when_and_of_what(printed, set
 
 
 def test_a_filter_is_told_in_words(printed):
-    text = words(printed(picks=[], filter={"price_model": ["on_demand", "spot"], "nvlink": True}))
+    asked = {"price_model": ["on_demand", "spot"], "nvlink": True, "infiniband": "true",
+             "usd_per_gpu_hour_max": "90"}  # fmt: skip
+    text = words(printed(picks=[], filter=asked))
     assert "on demand, spot" in text
     assert "NVLink yes" in text
+    assert "InfiniBand yes" in text
+    assert "$ per GPU-hour ≤ 90" in text
 
 
 def test_its_error_assumptions_unknowns_and_questions_are_on_it(printed, saved):
