@@ -39,6 +39,11 @@ EVIDENCE = (
 )  # fmt: skip
 # One row per type × tier × price model: what these name is one row.
 TYPE_KEY = "instance_type_id, via, tier, price_model"
+# The last sort keys: of one type, what tells its rows apart whichever region speaks for them.
+APART = {
+    Rows.TYPE: ("coalesce(via, '')", "coalesce(tier, '')", "price_model"),
+    Rows.REGION: ("offer_id",),
+}
 # By price: what is not published stands last, and what is too old to rank after all fresher.
 PRICED_FIRST = "usd_per_gpu_hour is null, outdated"
 
@@ -215,7 +220,7 @@ def _sort_keys(query: OfferQuery) -> list[tuple[str, bool]]:
         keys.append((_known(name), descending))
     named = {name for name, _ in query.sort}
     keys += [(name, False) for name in ("provider", "instance_type") if name not in named]
-    return [*keys, ("offer_id", False)]
+    return keys + [(apart, False) for apart in APART[query.rows]]
 
 
 def _known(name: str) -> str:
@@ -265,7 +270,8 @@ class _Walk:
 
     def _statement(self, shown: str, at: Cursor | None, *, as_json: bool) -> tuple[str, list[Any]]:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
-        needed = ["outdated", "provider", "instance_type", *(name for name, _ in self.query.sort)]
+        sorted_by = [name for name, _ in self.query.sort]
+        needed = ["outdated", "provider", "instance_type", *TYPE_KEY.split(", "), *sorted_by]
         matching, values = _matching(self.query, needed)
         backward = bool(at and at.backward)
         order = ", ".join(

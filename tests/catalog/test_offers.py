@@ -12,7 +12,7 @@ from catalog.applies import arises
 from catalog.filters import FILTERS
 from catalog.models import Offer
 from catalog.query import truth
-from catalog.records import OFFER_KEYS
+from catalog.records import OFFER_KEYS, OfferRecord
 from tests.catalog.conftest import MONDAY, facts, offer, scrape
 from tests.catalog.market import open_market
 
@@ -194,6 +194,27 @@ def test_pages_forth_and_back_show_every_row_once_in_one_order(client, ask, quer
         last = client.get(last["previous"]).json()
         back = last["results"] + back
     assert back == whole["results"]
+
+
+@pytest.mark.parametrize("sort", ["provider", "instance_type", "-gpu_count"])
+@pytest.mark.parametrize("b_in_oslo", ["25", "35", None])
+def test_a_row_keeps_its_place_whichever_region_speaks_for_it(client, ask, sort, b_in_oslo):
+    def tiers(a_in_oslo: str) -> list[OfferRecord]:
+        prices = [("b", "tokyo", "30"), ("a", "oslo", a_in_oslo), ("a", "tokyo", "20")]
+        prices += [("b", "oslo", b_in_oslo)] if b_in_oslo else []
+        return [
+            offer("n", usd, provider="twin", tier=tier, region=region)
+            for tier, region, usd in prices
+        ]
+
+    scrape(tiers("30"), lister="twin")
+    first = ask(f"provider=twin&page_size=1&sort={sort}")
+    scrape(tiers("19.5"), lister="twin", days=0.1)
+    seen, page = first["results"], first
+    while page["next"]:
+        page = client.get(page["next"]).json()
+        seen += page["results"]
+    assert [row["tier"] for row in seen] == ["a", "b"]
 
 
 def test_a_cursor_of_another_list_is_refused(client, ask):
