@@ -4,6 +4,7 @@ One form for a JSON body, for the tables, and for an address (`comparisons.addre
 of the cost model is checked where `POST estimates/` checks it (`catalog.questions`).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ ONE_WORKLOAD = ("workload", "gpus", "nodes")  # in place of `workloads`, as esti
 KEYS = ("name", "notes", *ASKED, *ONE_WORKLOAD)
 FILTER_KEYS = (*FILTERS, "include_unknown", "include_stale", "rows")
 LONGEST_NAME, LONGEST_NOTES, MOST_WORKLOADS, MOST_PICKS = 200, 10_000, 5, 100
+# Controls, and what turns the direction of a line or takes no room: a name is what one sees of it.
+UNSEEN = r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 SHOWN = 6  # columns of a table
 EMPTY: Mapping[str, Any] = {
     "notes": "", "workloads": [], "filter": {}, "picks": [], "objective": OBJECTIVES[0],
@@ -172,7 +175,7 @@ def read(body: object, standing: Comparison | None = None) -> tuple[dict[str, An
 
 def _name(given: object, wrong: Wrong) -> str:
     name = " ".join(given.split()) if isinstance(given, str) else ""
-    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+    if not 0 < len(name) <= LONGEST_NAME or re.search(UNSEEN, name):
         wrong["name"] = [f"must be 1 to {LONGEST_NAME} characters of text."]
     return name
 

@@ -5,21 +5,21 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
-from catalog.questions import MOST_GPUS, OBJECTIVES
+from catalog.body_schema import COUNT, FILTER, NEVER, PRESET
+from catalog.questions import OBJECTIVES
 from catalog.schema import ERROR, FAILED, Json, parameter
 from comparisons.asked import (
-    FILTER_KEYS,
     LONGEST_NAME,
     LONGEST_NOTES,
     MOST_PICKS,
     MOST_WORKLOADS,
+    UNSEEN,
 )
 from comparisons.picks import FORM, LONGEST
 
 _WORDS: Json = {"type": "string"}
 _MOMENT: Json = {"type": "string", "format": "date-time"}
 _ID: Json = {"type": "string", "format": "uuid"}
-_COUNT: Json = {"type": "integer", "minimum": 1, "maximum": MOST_GPUS}
 _DAY_OR_TIME: Json = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
 _ANY: Json = {"type": "object"}
 
@@ -33,11 +33,13 @@ WORKLOAD: Json = {
     "required": ["workload"],
     "additionalProperties": False,
     "properties": {
-        "workload": {"oneOf": [_WORDS, _ANY]},
-        "gpus": _COUNT,
-        "nodes": _COUNT,
+        "workload": PRESET,
+        "gpus": COUNT,
+        "nodes": COUNT,
     },
+    "oneOf": [{"required": ["gpus"]}, {"required": ["nodes"]}],
 }
+SEEN = UNSEEN.replace("[", "[^", 1)
 PICK: Json = {
     "type": "string",
     "maxLength": LONGEST,
@@ -52,32 +54,38 @@ BODY: Json = {
             "type": "string",
             "minLength": 1,
             "maxLength": LONGEST_NAME,
-            "pattern": r"\S",  # a blank name is none
+            "pattern": rf"^{SEEN}*[^\s{SEEN[2:]}{SEEN}*$",  # a blank name is none
             "description": "Printable, and not of spaces alone",
         },
-        "notes": {"type": "string", "maxLength": LONGEST_NOTES},
+        "notes": {"type": "string", "maxLength": LONGEST_NOTES, "pattern": r"^[^\x00]*$"},
         "workloads": {"type": "array", "maxItems": MOST_WORKLOADS, "items": WORKLOAD},
-        "filter": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {key: {} for key in FILTER_KEYS},
-        },
+        "filter": FILTER,
         "picks": {"type": "array", "maxItems": MOST_PICKS, "items": PICK},
         "objective": {"type": "string", "enum": list(OBJECTIVES)},
         "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
-        "baseline": {"type": "string", "maxLength": LONGEST},
-        "workload": {"oneOf": [_WORDS, _ANY], "description": "One, in place of workloads"},
-        "gpus": _COUNT,
-        "nodes": _COUNT,
+        "baseline": {"anyOf": [PICK, {"const": ""}], "description": "One of picks"},
+        "workload": PRESET | {"description": "One, in place of workloads"},
+        "gpus": COUNT,
+        "nodes": COUNT,
     },
 }
+# One workload beside its count, or else none of the three.
+_ONE: list[Json] = [
+    {
+        "required": ["workload", count],
+        "properties": {other: NEVER, "workloads": NEVER},
+    }
+    for count, other in (("gpus", "nodes"), ("nodes", "gpus"))
+]
+_NONE: Json = {"workload": NEVER, "gpus": NEVER, "nodes": NEVER}
+CHANGED_BODY: Json = BODY | {"anyOf": [{"properties": _NONE}, *_ONE]}
 NEW_BODY: Json = BODY | {
     "required": ["name"],
     "anyOf": [
-        {"required": ["workload"]},
-        {"required": ["workloads"], "properties": {"workloads": {"minItems": 1}}},
-        {"required": ["picks"], "properties": {"picks": {"minItems": 1}}},
-    ],
+        {"required": [name], "properties": _NONE | {name: {"minItems": 1}}}
+        for name in ("workloads", "picks")
+    ]
+    + _ONE,
 }
 OUTLINE: Json = {
     "type": ["object", "null"],
@@ -124,6 +132,8 @@ KEPT: Json = {
     "properties": {
         "id": _ID,
         **{k: v for k, v in BODY["properties"].items() if k not in {"workload", "gpus", "nodes"}},
+        "workloads": {"type": "array", "items": _ANY},
+        "filter": _ANY,
         "created_at": _MOMENT,
         "updated_at": _MOMENT,
         "page": _WORDS,
@@ -133,6 +143,12 @@ KEPT: Json = {
 CHANGE: Json = {
     "type": "object",
     "required": ["kind", "what", "was", "now", "delta_percent", "was_text", "now_text", "effect"],
+    "properties": {
+        "effects_shared_with": {
+            "type": "integer",
+            "description": "How many more changes of the offer the effects are as much owed to",
+        }
+    },
 }
 DIFF: Json = {
     "type": "object",
@@ -217,7 +233,7 @@ READ: Json = {
 PATCH: Json = {
     "operation_id": "edit_comparison",
     "parameters": [ID],
-    "request": {"application/json": BODY},
+    "request": {"application/json": CHANGED_BODY},
     "responses": _answers(KEPT, "As it stands now"),
     "examples": [OpenApiExample("Rename", {"name": "Q2"}, request_only=True)],
 }

@@ -19,6 +19,8 @@ _THRESHOLD: Json = {
     "maximum": MOST_PERCENT,
     "description": "Percent of a price (5), whole places of a rank (1); null for the rest",
 }
+# A name, not a number: which addresses may be called is said in `watches.targets`.
+_PUBLIC = r"^https://([a-z0-9]+(-[a-z0-9]+)*\.)+[a-z]{2,20}(/[A-Za-z0-9/._~?=&-]*)?$"
 
 
 def _one_of(words: Any) -> Json:
@@ -88,7 +90,14 @@ NEW: Json = {
         "pace": _one_of(Pace.values),
     },
     "oneOf": [
-        {"properties": {"channel": {"const": Channel.WEBHOOK.value}}, "required": ["url"]},
+        {
+            "properties": {
+                "channel": {"const": Channel.WEBHOOK.value},
+                "url": {"pattern": _PUBLIC},
+                "pace": {"not": {}},
+            },
+            "required": ["url"],
+        },
         {"properties": {"channel": {"const": Channel.MAIL.value}, "url": {"maxLength": 0}}},
     ],
 }
