@@ -224,7 +224,8 @@ def _offers(scout: FabricScout, asked: Json) -> Json:
 
 
 def _instance_facts(scout: FabricScout, asked: Json) -> Json:
-    found = scout.instance(asked["provider"], asked["instance_type"])
+    provider, name = (_given(asked, key, str, "text") for key in ("provider", "instance_type"))
+    found = scout.instance(provider, name)
     left = {"group", "claims", "withdrawn"}
     return {
         "provider": found["provider"],
@@ -237,10 +238,11 @@ def _instance_facts(scout: FabricScout, asked: Json) -> Json:
 
 def _rank(scout: FabricScout, asked: Json) -> Json:
     more = {key: value for key, value in asked.items() if key not in {"limit", "filter"}}
-    found = scout.rank(**more, where=asked.get("filter"))
-    limit = asked.get("limit", RANKED)
-    if not isinstance(limit, int):
-        raise _bad("limit", "must be a whole number.")
+    where = _given({"filter": {}, **asked}, "filter", dict, "an object of parameters of offers")
+    limit = _given({"limit": RANKED, **asked}, "limit", int, "a whole number")
+    if limit < 0:
+        raise _bad("limit", "must be 0 or more.")
+    found = scout.rank(**more, where=where)
     why = reasons(found["left_out"])
     return {
         **found,
@@ -255,10 +257,18 @@ def _rank(scout: FabricScout, asked: Json) -> Json:
 
 
 def _compare(scout: FabricScout, asked: Json) -> Json:
-    for pick in asked["picks"]:
-        if "/" not in pick:
+    for pick in _given(asked, "picks", list, "a list of texts"):
+        if "/" not in str(pick):
             raise _bad("picks", f"are provider/instance_type each, not {pick!r}.")
     return dict(scout.compare(**asked))
+
+
+def _given(asked: Json, name: str, kind: type[T], says: str) -> T:
+    """An argument that must be of a kind before it is used here; the service judges the others."""
+    value = asked[name]
+    if not isinstance(value, kind):
+        raise _bad(name, f"must be {says}.")
+    return value
 
 
 def _cut(rows: Sequence[Any], keys: Sequence[str]) -> list[Json]:

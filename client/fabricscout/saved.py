@@ -17,6 +17,7 @@ WATCH_COLUMNS = (
     "id", "comparison.name", "what", "threshold", "channel", "url", "active", "created_at",
     "last_delivery.state",
 )  # fmt: skip
+NO_SUCH = {"threshold": "-", "state": "-", "url": "-"}  # of a watch of another kind
 
 
 def save(scout: FabricScout, asked: Asked) -> Answer:
@@ -62,7 +63,10 @@ def diff(scout: FabricScout, asked: Asked) -> Answer:
     kept = scout.comparisons.find(asked.own("name"))
     found = scout.comparisons.diff(kept["id"], asked.own("from"), asked.own("to"))
     absent = {"key": "-", "delta_percent": "-", "effect": "-"}
-    return Answer(found["changes"], DIFF_COLUMNS, absent=absent, whole=found, within="changes")
+    notes = [] if found["changes"] else ["nothing changed between these two runs."]
+    return Answer(
+        found["changes"], DIFF_COLUMNS, absent=absent, whole=found, within="changes", notes=notes
+    )
 
 
 def watch(scout: FabricScout, asked: Asked) -> Answer:
@@ -78,6 +82,6 @@ def watch(scout: FabricScout, asked: Asked) -> Answer:
         options = {key: asked.own(key) for key in ("threshold", "webhook", "pace")}
         made = scout.watches.create(kept["id"], what, **options)
         notes = [f"its secret, shown this once: {made['secret']}"] if "secret" in made else []
-        return Answer([made], WATCH_COLUMNS, absent={"threshold": "-", "state": "-"}, notes=notes)
+        return Answer([made], WATCH_COLUMNS, absent=NO_SUCH, notes=notes)
     found = [w for w in scout.watches if kept is None or w["comparison"]["id"] == kept["id"]]
-    return Answer(found, WATCH_COLUMNS, absent={"threshold": "-", "state": "-", "url": "-"})
+    return Answer(found, WATCH_COLUMNS, absent=NO_SUCH)

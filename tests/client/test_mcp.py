@@ -144,6 +144,19 @@ def test_what_is_asked_wrongly_is_answered_in_words(service):
         assert said["error"]["message"], asked
 
 
+def test_an_argument_of_another_kind_is_refused_by_its_name(service):
+    asked = (
+        ("instance_facts", H100 | {"provider": 7}),
+        ("rank", {"workload": "llama3-8b-pretrain", "gpus": 8, "filter": 7}),
+        ("rank", {"workload": "llama3-8b-pretrain", "gpus": 8, "limit": -1}),
+        ("compare", {"picks": "azure/x"}),
+    )
+    found = call(service, *asked)
+    assert all(wrong for wrong, _said in found)
+    fields = [next(iter(said["error"]["fields"])) for _wrong, said in found]
+    assert fields == ["provider", "filter", "limit", "picks"]
+
+
 def test_without_a_service_a_tool_says_so():
     ((wrong, said),) = call("http://127.0.0.1:9", ("offers", {}))
     assert wrong
