@@ -23,7 +23,12 @@ from catalog.models import InstanceType
 from catalog.page_money import of_page
 from catalog.plots import price_steps
 from catalog.presets import link, pick_of
-from catalog.templatetags.cells import LINKED_BARS_GBYTES_PER_S, cliff_text, fabric_per_gpu
+from catalog.templatetags.cells import (
+    LINKED_BARS_GBYTES_PER_S,
+    cliff_text,
+    domain_text,
+    fabric_per_gpu,
+)
 from catalog.templatetags.quantities import day_of, disputed_numbers, dollars, evidence_of, number
 from catalog.topology import topology
 
@@ -79,7 +84,7 @@ def summary(row: Mapping[str, Any]) -> str:
     gpu = wording.gpu(row["gpu"], memory=True) if row["gpu"] else gettext("GPU not said")
     said = [f"{number(row['gpu_count'])} × {gpu}" if row["gpu_count"] else gpu]
     if (row["nvlink_domain_gpus"] or 0) > 1:
-        said.append(gettext("NVLink domain of %(n)s") % {"n": number(row["nvlink_domain_gpus"])})
+        said.append(gettext("NVLink domain of %(n)s") % {"n": domain_text(row)})
     elif row["scale_up"] and row["scale_up"] != "none":
         said.append(wording.word("scale_up", row["scale_up"]))
     said.append(_fabric(row))
@@ -157,9 +162,9 @@ def disputes(kind: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _follows(fact: Mapping[str, Any], kind: Mapping[str, Any]) -> bool:
-    """Whether a dispute is that of the NICs' rate again, multiplied."""
-    nics = fact["attribute"] == "fabric_gbits_per_s" and fact["basis"] == "derived"
-    return nics and "fabric_gbits_per_s_per_nic" in kind["disputed"]
+    """Whether a dispute is that of other facts again, carried on by a rule."""
+    stated = (each for each in kind["facts"] if each["basis"] != "derived")
+    return fact["basis"] == "derived" and any(each["disputed"] for each in stated)
 
 
 def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +186,7 @@ def cliff(row: Mapping[str, Any]) -> dict[str, Any]:
         "finding": finding,
         "piles": sorted(Counter(map(round, everyone)).items()),
         "everyone": len(everyone),
-        "domain": row["scale_up_domain_gpus"],
+        "beyond": domain_text(row, instance=True) if (row["scale_up_domain_gpus"] or 0) > 1 else "",
     }
 
 
@@ -388,12 +393,17 @@ def checklist(kind: Mapping[str, Any]) -> dict[str, Any]:
             "text": evidence.value_text(
                 item["attribute"], item["value"], units.get(item["attribute"], "")
             )
-            if item["known"]
+            if item["value"] is not None
             else "",
         }
         for item in asked
     ]
-    questions = [gettext(item["ask"]) for item in asked if not item["known"]]
+    questions = [gettext(question.ask) for question in instances.CHECKLIST if question.unsaid(kind)]
+    questions += [
+        gettext("Sources disagree on “%(fact)s”: %(values)s. Which is it?")
+        % {"fact": each["title"], "values": " ≠ ".join(value for value, _cited in each["claims"])}
+        for each in disputes(kind)
+    ]
     questions += [
         gettext("Can you share nccl-tests all_reduce results on 4 instances (1 GB and 8 GB)?"),
         gettext("Which replacement time applies when a GPU or a NIC fails?"),

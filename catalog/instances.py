@@ -7,21 +7,42 @@ from typing import Any
 
 from django.utils.translation import gettext_noop as _
 
+from catalog.applies import arises
 from catalog.facts import ATTRIBUTES, Attribute
 from catalog.models import Fact, InstanceType, Price
 from catalog.offers import of_type
+from catalog.records import Basis
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing to know before renting: the attribute that answers it, and how to ask for it."""
+    """One thing to know before renting: the attribute that answers it, and how to ask for it.
+
+    `besides` are further attributes that the same question asks for.
+    """
 
     attribute: str
     title: str
     ask: str
+    besides: tuple[str, ...] = ()
+
+    def unsaid(self, kind: Mapping[str, Any]) -> bool:
+        """Whether nobody says something that it asks for, and that can be asked of the type."""
+        return any(name in kind and kind[name] is None and arises(name, kind) for name in self.all)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every attribute that it asks for."""
+        return (self.attribute, *self.besides)
 
 
 CHECKLIST = (
+    Question(
+        "form_factor",
+        _("In which form are the GPUs?"),
+        _("Of which make, form and memory are the GPUs, and how many are in one instance?"),
+        ("gpu", "gpu_count", "gpu_memory_gb", "gpu_vendor"),
+    ),
     Question(
         "scale_up",
         _("How are the GPUs joined inside the instance?"),
@@ -31,6 +52,7 @@ CHECKLIST = (
         "scale_up_gbytes_per_s",
         _("How fast, per GPU and one way?"),
         _("What NVLink bandwidth has each GPU, in GB/s one way?"),
+        ("scale_up_pair_gbytes_per_s", "nvlink_generation"),
     ),
     Question(
         "scale_up_domain_gpus",
@@ -41,16 +63,19 @@ CHECKLIST = (
         "fabric",
         _("What joins the instances?"),
         _("Which network joins instances for GPU traffic: InfiniBand, RoCE, EFA or Ethernet?"),
+        ("fabric_generation",),
     ),
     Question(
         "fabric_gbits_per_s_per_gpu",
         _("At what speed per GPU?"),
         _("How many fabric NICs has one instance, at what Gb/s each, apart from the front end?"),
+        ("fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s"),
     ),
     Question(
         "gpudirect_rdma",
         _("Is GPUDirect RDMA on?"),
         _("Is GPUDirect RDMA enabled, and what must we install or request for it?"),
+        ("gpudirect", "rdma"),
     ),
     Question(
         "sharp",
@@ -61,6 +86,7 @@ CHECKLIST = (
         "oversubscription",
         _("Is the fabric oversubscribed?"),
         _("What is the oversubscription between leaf and spine, and is it rail-optimised?"),
+        ("rail_optimised",),
     ),
     Question(
         "multi_node",
@@ -76,6 +102,12 @@ CHECKLIST = (
         "max_gpus_on_one_fabric",
         _("How large can one cluster be?"),
         _("How many of these GPUs can one fabric join, and how many are free now?"),
+    ),
+    Question(
+        "frontend_gbits_per_s",
+        _("How large is the host, how fast its front end?"),
+        _("What has the host: vCPUs, memory, and how many Gb/s on the front end?"),
+        ("vcpus", "ram_gb"),
     ),
 )
 
@@ -147,10 +179,24 @@ def _fact(
         "note": evidence.get("note") or "",
         "provisional": bool(evidence.get("provisional")),
         "disputed": bool(evidence.get("disputed")),
-        "claims": [_claim(fact) for fact in live if fact.value is not None],
+        "claims": [
+            *(_claim(fact) for fact in live if fact.value is not None),
+            *_concluded(evidence, {fact.source for fact in live}),
+        ],
         "looked": [_claim(fact) for fact in live if fact.value is None],
         "withdrawn": [_claim(fact) for fact in said if fact.superseded_at is not None],
     }
+
+
+def _concluded(evidence: Mapping[str, Any], listed: set[str]) -> Iterable[dict[str, Any]]:
+    """What follows by a rule from each claim of a dispute: no list holds it, the ledger does."""
+    if evidence.get("disputed"):
+        for claim in (evidence, *evidence["claims"]):
+            if claim["basis"] == Basis.DERIVED and claim["source"] not in listed:
+                yield {name: claim[name] for name in CLAIM}
+
+
+CLAIM = ("value", "basis", "source", "checked", "scope", "note")
 
 
 def _claim(fact: Fact) -> dict[str, Any]:
@@ -183,11 +229,13 @@ def _ended_at(kind: InstanceType) -> Any:
 
 
 def _answer(question: Question, values: Mapping[str, Any]) -> dict[str, Any]:
-    known = values[question.attribute]
+    value = values[question.attribute]
     return {
         "attribute": question.attribute,
         "title": question.title,
-        "known": known is not None,
-        "value": known,
+        "known": value is not None
+        and not question.unsaid(values)
+        and set(question.all).isdisjoint(values["disputed"]),
+        "value": value,
         "ask": question.ask,
     }

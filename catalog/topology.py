@@ -7,6 +7,7 @@ what nobody says is dashed. `charts.Drawing` is the paper.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -15,11 +16,22 @@ from django.utils.translation import gettext, ngettext
 from catalog import wording
 from catalog.applies import UNLINKED
 from catalog.charts import WIDTH, Drawing, text_width
-from catalog.templatetags.cells import fabric_per_gpu
+from catalog.templatetags.cells import domain_text, fabric_per_gpu
 from catalog.templatetags.quantities import number
 
 MESHES = {"nvlink_mesh", "infinity_fabric_mesh", "gaudi_mesh"}
 GBYTES_PER_UNIT = 50  # width of a line: one unit for 50 GB/s
+# The hybrid cube mesh of eight V100: the edges of a cube and the diagonals of two of its faces, of
+# which some are doubled (https://www.iitr.ac.in/dgx, read 2026-11-30; `nvidia-smi topo -m` prints
+# which). Each GPU has six links, to four others; GPUs 4 to 7 are joined as 0 to 3 are.
+QUAD = {(0, 1): 1, (0, 2): 1, (0, 3): 2, (1, 2): 2, (1, 3): 1, (2, 3): 2}
+CUBE = {
+    **QUAD,
+    **{(a + 4, b + 4): links for (a, b), links in QUAD.items()},
+    (0, 4): 2, (1, 5): 2, (2, 6): 1, (3, 7): 1,
+}  # fmt: skip
+V100_LINKS = 6
+ALIKE = 0.02  # between figures that were rounded
 LEFT, RIGHT = 18, WIDTH - 18
 MOST_GPUS = 16  # drawn one by one
 HATCH = (
@@ -36,6 +48,7 @@ class Links:
     label: str  # of a fraction of a GPU
     scale_up: str | None
     domain: int | None
+    domain_text: str  # 4 ≠ 8 where sources disagree
     inside: float | None  # [GB/s] per GPU, one way
     fabric: str | None
     fabric_name: str
@@ -44,6 +57,8 @@ class Links:
     fabric_gbits_per_s: float | None  # of the instance
     largest: int | None
     nvlink_generation: int | None
+    form: str | None
+    pair: float | None  # [GB/s] between two GPUs, one way
 
     @classmethod
     def of(cls, kind: Mapping[str, Any]) -> "Links":
@@ -61,6 +76,7 @@ class Links:
             label="" if count >= 1 else number(count),
             scale_up=kind["scale_up"],
             domain=kind["scale_up_domain_gpus"],
+            domain_text=domain_text(kind),
             inside=kind["scale_up_gbytes_per_s"],
             fabric=fabric,
             fabric_name=name,
@@ -69,6 +85,8 @@ class Links:
             fabric_gbits_per_s=kind["fabric_gbits_per_s"],
             largest=kind["max_gpus_on_one_fabric"],
             nvlink_generation=kind["nvlink_generation"],
+            form=kind.get("form_factor"),
+            pair=kind.get("scale_up_pair_gbytes_per_s"),
         )
 
     @property
@@ -90,6 +108,21 @@ class Links:
     def link_width(self) -> float:
         """Of a GPU's line into the domain; a thin one where its speed is unknown."""
         return float(self.inside) / GBYTES_PER_UNIT if self.inside else 2
+
+    @property
+    def wiring(self) -> Mapping[tuple[int, int], float]:
+        """Of each linked pair of a mesh its part of a GPU's links; empty where nobody says which.
+
+        Each is linked to each where the rate of a pair, once for each peer, is that of the GPU.
+        """
+        if (self.form, self.gpus, self.nvlink_generation) == ("sxm2", 8, 2):
+            return {pair: links / V100_LINKS for pair, links in CUBE.items()}
+        peers = self.gpus - 1
+        if not (self.pair and self.inside and self.domain == self.gpus <= MOST_GPUS and peers):
+            return {}
+        if abs(float(self.pair) * peers / float(self.inside) - 1) > ALIKE:
+            return {}
+        return dict.fromkeys(combinations(range(self.gpus), 2), 1 / peers)
 
     def middle(self, index: int, of: int) -> float:
         """The middle of one of several equal slots."""
@@ -134,6 +167,8 @@ def topology_text(kind: Mapping[str, Any]) -> str:
             )
             % count
         )
+    if links.scale_up in MESHES and not links.wiring:
+        first += f" {gettext('Which of them are linked is unknown.')}"
     if links.fabric == "none":
         return f"{first} {gettext('No fabric joins instances.')}"
     second = gettext("Fabric: %(fabric)s, %(nics)s.") % {
@@ -230,25 +265,29 @@ def _switch(drawing: Drawing, links: Links, top: float) -> None:
     if links.nvlink_generation:
         said.append(f"NVLink {links.nvlink_generation}")
     if links.domain and not links.rack:
-        said.append(gettext("domain of %(n)d GPUs") % {"n": links.domain})
+        said.append(gettext("domain of %(n)s GPUs") % {"n": links.domain_text})
     drawing.text(180, top + 15, " · ".join(said), "ti b mid")
 
 
 def _mesh(drawing: Drawing, links: Links, top: float) -> None:
-    """Arcs from each GPU to each: in a mesh no bar is between them."""
+    """An arc between two GPUs that are linked; a dashed bar where nobody says which are."""
     drawing.box(8, top - 8, 344, 112, "fis", 6)
     count = links.drawn
-    width = max(links.link_width / max(count - 1, 1), 0.8)
-    for first in range(count):
-        for second in range(first + 1, count):
-            a, b = links.middle(first, count), links.middle(second, count)
-            lift = top + 60 - 12 - 34 * (second - first) / max(count - 1, 1)
-            drawing.line(f"M{a:g} {top + 60:g}Q{(a + b) / 2:g} {2 * lift - top - 60:g} {b:g} "
-                         f"{top + 60:g}", "si", width)  # fmt: skip
+    for (first, second), part in links.wiring.items():
+        a, b = links.middle(first, count), links.middle(second, count)
+        lift = top + 60 - 12 - 34 * (second - first) / max(count - 1, 1)
+        drawing.line(f"M{a:g} {top + 60:g}Q{(a + b) / 2:g} {2 * lift - top - 60:g} {b:g} "
+                     f"{top + 60:g}", "si", max(links.link_width * part, 0.8))  # fmt: skip
+    if not links.wiring:
+        for index in range(count):
+            x = links.middle(index, count)
+            drawing.line(f"M{x:g} {top + 40:g}V{top + 60:g}", "si", links.link_width)
+        drawing.box(16, top + 18, 328, 22, "fc si dash", 3)
+        drawing.text(180, top + 33, gettext("which GPUs are linked is unknown"), "b mid")
     kind = wording.word("scale_up", links.scale_up or "")
     drawing.text(14, top + 6, kind, "b")
     if links.domain:
-        domain = gettext("domain of %(n)d GPUs") % {"n": links.domain}
+        domain = gettext("domain of %(n)s GPUs") % {"n": links.domain_text}
         drawing.text(346, top + 6, domain, "q e")
 
 

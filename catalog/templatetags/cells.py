@@ -32,6 +32,7 @@ from catalog.templatetags.quantities import (
     marked,
     named,
     number,
+    numbered,
     old,
     safe,
     since,
@@ -108,27 +109,39 @@ def _no_price(row: Row) -> str:
 @register.filter
 def domain_cell(row: Row) -> SafeString:
     """GPUs that reach each other over NVLink; another vendor's links beneath."""
-    size, said = row["nvlink_domain_gpus"], evidence_of(row, "scale_up_domain_gpus", "scale_up")
+    size, wider = row["nvlink_domain_gpus"], row["scale_up_domain_gpus"]
     if size is None:
         return unknown()
-    wider = row["scale_up_domain_gpus"]
-    html = marked(number(size), said)
+    said = evidence_of(row, *(["scale_up_domain_gpus"] if size == wider else []), "scale_up")
+    html = numbered(size, said)
     if wider and wider > size:
         kind = escape(wording.word("scale_up", row["scale_up"] or ""))
-        html += f"<small>{number(wider)} · {kind}</small>"
+        html += f"<small>{domain_text(row)} · {kind}</small>"
     elif guaranteed := row.get("scale_up_domain_guaranteed_gpus"):
         html += f"<small>{gettext('%(n)d guaranteed') % {'n': guaranteed}}</small>"
     return safe(html)
+
+
+def domain_text(row: Row, *, instance: bool = False) -> str:
+    """GPUs of the domain of links, 4 ≠ 8 where sources disagree; empty where nobody says.
+
+    Of the domain and the whole `instance`: beyond so many a job crosses the fabric, for a domain
+    within an instance (a bridged pair of eight) is left over the host first.
+    """
+    size = row["scale_up_domain_gpus"]
+    if size is None:
+        return ""
+    sizes = disputed_numbers(evidence_of(row, "scale_up_domain_gpus")) or [float(size)]
+    least = float(row["gpu_count"] or 0) if instance else 0
+    return " ≠ ".join(map(number, sorted({max(each, least) for each in sizes})))
 
 
 @register.filter
 def inside_cell(row: Row) -> SafeString:
     """GB/s of one GPU inside its domain, one way."""
     said = evidence_of(row, "scale_up_gbytes_per_s")
-    if values := disputed_numbers(said):
-        return safe(either(values))
     if row["scale_up_gbytes_per_s"] is not None:
-        return safe(marked(number(row["scale_up_gbytes_per_s"]), said))
+        return safe(numbered(row["scale_up_gbytes_per_s"], said))
     return nobody_says(row, "scale_up_gbytes_per_s")
 
 
@@ -238,10 +251,7 @@ def rdma_cell(row: Row) -> SafeString:
     value, said = row["gpudirect_rdma"], evidence_of(row, "gpudirect_rdma")
     if value is None:
         return nobody_says(row, "gpudirect_rdma")
-    html = marked(escape(wording.word("gpudirect_rdma", value)), said, after=True)
-    if said.get("disputed"):
-        html = f'<span class="dis">{html}</span>'
-    return safe(html)
+    return safe(marked(escape(wording.word("gpudirect_rdma", value)), said, after=True))
 
 
 @register.filter
@@ -271,7 +281,7 @@ def _figure(field: str) -> Callable[[Row], str]:
         value = row[field]
         if value is None:
             return nobody_says(row, field)
-        return marked(number(value), evidence_of(row, field))
+        return numbered(value, evidence_of(row, field))
 
     return cell
 

@@ -200,7 +200,12 @@ def evidence_of(row: Row, *names: str) -> Mapping[str, Any]:
 
 
 def marked(text: str, said: Mapping[str, Any], *, after: bool = False) -> str:
-    """A value with the mark of its basis: before a number, after a word; documented has none."""
+    """A value with the mark of its basis: before a number, after a word; documented has none.
+
+    One that sources disagree on has the mark of that.
+    """
+    if said.get("disputed"):
+        return either([text], after=after)
     kind = said.get("basis")
     if kind is None or kind == "documented":
         return text
@@ -222,16 +227,24 @@ def disputed_numbers(said: Mapping[str, Any]) -> list[float]:
     return sorted({float(value) for value in (*peers, said.get("value")) if is_number(value)})
 
 
+def numbered(value: Any, said: Mapping[str, Any]) -> str:
+    """A number with the mark of its basis; where sources disagree, all that they give."""
+    values = disputed_numbers(said)
+    return either(values) if len(values) > 1 else marked(number(value), said)
+
+
 def is_number(value: object) -> bool:
     """Whether a claim's value is a number, or the text of one."""
     return value is not None and str(value).replace(".", "", 1).isdigit()
 
 
-def either(values: Iterable[Any]) -> str:
-    """Values that sources disagree on: all of them, the lower first."""
+def either(values: Iterable[float | str], *, after: bool = False) -> str:
+    """Values that sources disagree on: all of them, the lower first; one alone beside the mark."""
     sign = mark("disputed", gettext("disputed"))
     title = gettext("Sources disagree; the model uses the lower value")
-    return f'<span class="dis" title="{title}">{f" {sign}".join(number(v) for v in values)}</span>'
+    first, *others = (v if isinstance(v, str) else number(v) for v in values)
+    ends = [first, *others] if others else [first, ""] if after else ["", first]
+    return f'<span class="dis" title="{title}">{f" {sign}".join(ends).strip()}</span>'
 
 
 # --- Words ------------------------------------------------------------------------------------

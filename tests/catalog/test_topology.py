@@ -1,11 +1,13 @@
 """The drawing of how the GPUs are joined: each kind has its own, the unknown never looks known."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from catalog.topology import GBYTES_PER_UNIT, topology
+from catalog.templatetags.cells import domain_cell, domain_text
+from catalog.topology import CUBE, GBYTES_PER_UNIT, topology
 
 NODE = {
     "gpu_count": 8, "scale_up": "nvswitch", "scale_up_domain_gpus": 8, "nvlink_generation": 4,
@@ -61,3 +63,41 @@ def test_a_disputed_rate_stands_with_both_values() -> None:
     whole = {"value": 3200, "basis": "derived"}
     evidence = {"fabric_gbits_per_s_per_nic": said, "fabric_gbits_per_s": whole}
     assert "8 × 400 ≠ 800 Gb/s" in topology({**NODE, "evidence": evidence})
+
+
+def arcs(**kind: Any) -> list[str]:
+    """The ends of each arc between two GPUs."""
+    drawn = topology({**NODE, **kind})
+    return re.findall(r'd="(M[\d.]+ [\d.]+)Q[\d. -]+"', drawn)
+
+
+def test_a_mesh_is_drawn_each_to_each_only_where_the_rates_say_so() -> None:
+    whole = {"scale_up": "infinity_fabric_mesh", "scale_up_gbytes_per_s": 448}
+    assert len(arcs(**whole, scale_up_pair_gbytes_per_s=64)) == 8 * 7 / 2
+    for pair in (None, 128):  # nobody says, or some pairs are not linked
+        assert arcs(**whole, scale_up_pair_gbytes_per_s=pair) == []
+        drawn = topology({**NODE, **whole, "scale_up_pair_gbytes_per_s": pair})
+        assert "which GPUs are linked is unknown" in drawn
+
+
+def test_a_hybrid_cube_mesh_links_each_gpu_to_four_others_by_six_links() -> None:
+    ends = Counter(gpu for pair in CUBE for gpu in pair)
+    assert ends == dict.fromkeys(range(8), 4)
+    links = Counter(dict.fromkeys(range(8), 0))
+    for pair, count in CUBE.items():
+        links.update(dict.fromkeys(pair, count))
+    assert links == dict.fromkeys(range(8), 6)
+    board = {"scale_up": "nvlink_mesh", "form_factor": "sxm2", "nvlink_generation": 2}
+    assert len(arcs(**board)) == 16
+    assert arcs(**{**board, "gpu_count": 4, "scale_up_domain_gpus": 4}) == []
+
+
+def test_a_disputed_domain_stands_with_both_sizes() -> None:
+    claims = [{"value": value, "basis": "documented", "scope": ""} for value in (4, 8)]
+    said = {"value": 4, "basis": "documented", "disputed": True, "claims": claims}
+    kind = {**NODE, "scale_up_domain_gpus": 4, "evidence": {"scale_up_domain_gpus": said}}
+    assert "domain of 4 ≠ 8 GPUs" in topology(kind)
+    assert (domain_text(kind), domain_text(kind, instance=True)) == ("4 ≠ 8", "8")
+    cell = domain_cell({**kind, "nvlink_domain_gpus": 4})
+    assert 'class="dis"' in cell
+    assert re.sub(r"<[^>]*>", "", cell) == "4 8"
