@@ -52,6 +52,7 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
             asked = said.get("requestBody", {}).get("content", {}).get("application/json", {})
             if "schema" in asked:
                 asked["schema"] = _all_listed(asked["schema"], listed)
+                said["requestBody"]["required"] = bool(asked["schema"].get("required"))
     for name, component in result["components"]["schemas"].items():
         if not name.endswith("Page"):
             component.pop("required", None)  # `fields` chooses which keys a row has

@@ -20,7 +20,9 @@ _THRESHOLD: Json = {
     "description": "Percent of a price (5), whole places of a rank (1); null for the rest",
 }
 # A name, not a number: which addresses may be called is said in `watches.targets`.
-_PUBLIC = r"^https://([a-z0-9]+(-[a-z0-9]+)*\.)+[a-z]{2,20}(/[A-Za-z0-9/._~?=&-]*)?$"
+_PUBLIC = (
+    r"^https://([a-z0-9]{1,20}(-[a-z0-9]{1,20}){0,2}\.){1,3}[a-z]{2,20}(/[A-Za-z0-9/._~?=&-]*)?$"
+)
 
 
 def _one_of(words: Any) -> Json:
