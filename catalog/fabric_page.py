@@ -58,6 +58,7 @@ def fabrics(request: HttpRequest) -> HttpResponse:
         "problems": problems,
         "filtered": filtered,
         "sorts": sorts(now),
+        "dated": any((row["lowest_on_demand"] or {}).get("outdated") for row in found.rows),
         "links": {
             "all": f"{FABRICS}{money.query}",
             "json": link(API, now, sort=_sort(now), cursor=now.get("cursor")),

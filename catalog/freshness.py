@@ -4,8 +4,10 @@ The SQL of the listing is made from it, and the providers page shows it. Ages ar
 of the attempt to fetch it, and go by the database's clock.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from catalog.records import PriceModel
 
@@ -30,3 +32,12 @@ LIMITS: dict[PriceModel, Limit] = {
 UNPRICED = Limit(timedelta(days=30), timedelta(days=45))  # listed without a price
 FACTS = timedelta(days=365)  # interconnect facts
 MISSED_INTERVALS = 3  # of a provider that is fetched live; the sooner counts
+
+
+def dated(offers: Iterable[Mapping[str, Any]]) -> str:
+    """Which of the prices are too old to rank beside fresh ones: "all", "some", or none of them.
+
+    Where it is some, they stand after all fresh ones, whatever they come to; a list says so.
+    """
+    ages = {offer["outdated"] for offer in offers if offer["usd_per_gpu_hour"] is not None}
+    return ("some" if False in ages else "all") if True in ages else ""

@@ -229,6 +229,7 @@ def prices(kind: Mapping[str, Any], money: Money) -> dict[str, Any]:
         "strip": price_strip(on_demand, spot, money.sign) if len(on_demand) > 1 else "",
         "lowest": (lowest := _lowest(priced)),
         "least": lowest and _per_gpu_hour(lowest, money),
+        "fresh": _undercut(lowest, priced),
         "history": past,
         "last": past["periods"][-1] if past["periods"] and not offers else None,
         "unchanged": _seen_again(priced, kind["history"]),
@@ -265,6 +266,16 @@ def _lowest(priced: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         on_demand or priced,
         key=lambda offer: (offer["outdated"], float(offer["usd_per_gpu_hour"])),
         default=None,
+    )
+
+
+def _undercut(lowest: Mapping[str, Any] | None, priced: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a dated price of the same model is lower than the fresh one that stands on top."""
+    return lowest is not None and any(
+        offer["outdated"] > lowest["outdated"]
+        and offer["price_model"] == lowest["price_model"]
+        and float(offer["usd_per_gpu_hour"]) < float(lowest["usd_per_gpu_hour"])
+        for offer in priced
     )
 
 

@@ -19,6 +19,7 @@ from catalog import columns, presets, query_words, wording
 from catalog import offers as listing
 from catalog.currency import Money
 from catalog.filters import OfferQuery, Rows, read
+from catalog.freshness import dated
 from catalog.models import CatalogVersion, Provider
 from catalog.page_money import header
 from catalog.presets import State, link
@@ -66,7 +67,6 @@ def offers(request: HttpRequest) -> HttpResponse:
     if too_many:
         now["pick"] = presets.BREAK.join(each.value for each in picks)
     shown = columns.shown(_named(now))
-    dated = query.sorts_by_price and not rows.previous and all_dated(rows)
     here = set(map(presets.pick_of, rows.rows)) if query.rows is Rows.TYPE else set()
     context = {
         "room": "offers",
@@ -88,7 +88,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "finder": None if now else presets.finder(rows.facets),
         "sorts": sorts(OFFERS, now, query, shown),
         "left_out": left_out(OFFERS, now, rows),
-        "dated": dated,
+        "dated": dated_of(query, rows),
         "problems": problems,
         "opposed": presets.contradicting(OFFERS, now, query, titles),
         "said": said(rows, query),
@@ -163,10 +163,13 @@ def _problem(now: State, name: str, must_be: list[str]) -> dict[str, str]:
     }
 
 
-def all_dated(rows: listing.Page) -> bool:
-    """Whether prices are shown, and none of them is within its limit of age."""
-    priced = [row for row in rows.rows if row["usd_per_gpu_hour"] is not None]
-    return bool(priced) and all(row["outdated"] for row in priced)
+def dated_of(query: OfferQuery, rows: listing.Page) -> str:
+    """Which prices are past their limit of age, where price decides the order.
+
+    On a further page it is at most some: fresh ones stood before.
+    """
+    found = dated(rows.rows) if query.sorts_by_price else ""
+    return "some" if found and rows.previous else found
 
 
 @lru_cache(maxsize=1)

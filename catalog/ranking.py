@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from catalog import estimates, phrases, presets, replies, wording
 from catalog.currency import Money
+from catalog.freshness import dated
 from catalog.left_out import by_kind
 from catalog.models import Provider
 from catalog.page_money import header, of_page
@@ -32,6 +33,7 @@ OBJECTIVES = {
     "efficiency": _("scaling efficiency"),
     "gpus": _("fewest GPUs"),
 }
+BY_PRICE = {"usd_per_mtoken", "gpus"}  # of equal counts the cheapest
 SIZES = (8, 64, 256, 1024)
 SAME = 0.005  # a change of time below this share reads as none
 PATIENCE_S = 1.5  # that a reader waits for the ranking, or else for how far it is
@@ -132,7 +134,7 @@ def _answered(result: Mapping[str, Any], asking: Asking, titles: presets.State) 
         "what_if": what_if(first, asking),
         "advice": first.get("advice"),
         "nccl_tests": first.get("nccl_tests"),
-        "dated": dated(result["offer"] for result in results),
+        "dated": dated_of(results, asking),
         **charts(result, leading),
         "left_out": by_kind(result["left_out"]),
         "left_out_count": len(result["left_out"]),
@@ -141,9 +143,16 @@ def _answered(result: Mapping[str, Any], asking: Asking, titles: presets.State) 
     }
 
 
+def dated_of(results: Sequence[Mapping[str, Any]], asking: Asking) -> str:
+    """Which prices are past their limit of age; of some it is told where they are put last."""
+    found = dated(result["offer"] for result in results)
+    put_last = asking.own["objective"] in BY_PRICE and not asking.query.include_stale
+    return found if found == "all" or put_last else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The clusters of one page of a ranking, by place; the last page where there is no such one."""
+    """The clusters of one page of a ranking, by place."""
 
     page: int
     pages: int
@@ -152,10 +161,14 @@ class Part:
 
     @classmethod
     def of(cls, asking: Asking, count: int) -> "Part":
-        """The page that is asked for, of so many clusters."""
+        """The page that is asked for, of so many clusters.
+
+        Beyond the last a reader gets the last, and a file is empty: who reads on until then ends.
+        """
         size = max(count, 1) if asking.query.whole else asking.query.page_size
         pages = max(-(-count // size), 1)
-        return cls(min(asking.page, pages), pages, size, count)
+        page = asking.page if asking.form else min(asking.page, pages)
+        return cls(page, pages, size, count)
 
     def cut(self, results: Sequence[Any]) -> Sequence[Any]:
         """Those on it."""
@@ -174,7 +187,7 @@ class Part:
     def links(self, path: str, now: Mapping[str, str]) -> dict[str, str | None]:
         """The addresses of its neighbours; None where there is none."""
         ahead = str(self.page + 1) if self.page < self.pages else None
-        behind = str(self.page - 1) if self.page > 1 else None
+        behind = str(min(self.page - 1, self.pages)) if self.page > 1 else None
         return {
             "next": ahead and presets.link(path, now, page=ahead),
             "previous": behind and presets.link(path, now, page=behind if behind != "1" else None),
@@ -207,7 +220,7 @@ def _file(slug: str, asking: Asking) -> HttpResponseBase:
     }
     name = "-".join(filter(None, (slug, *map(str, _counted(asking.own).values()))))
     made = (replies.dumped(record(each, money)) for each in rows)
-    return replies.listed(name, asking.form, fields(rows, money), made, said, whole=False)
+    return replies.listed(name, asking.form, fields(results, money), made, said, whole=False)
 
 
 def waiting(request: HttpRequest, title: str, far: estimates.Unfinished) -> HttpResponse:

@@ -70,8 +70,16 @@ def growth(curves: Curves) -> dict[str, Any] | None:
         "counts": counts,
         "rows": rows,
         "measured": [(curve, run) for curve in curves for run in curve["measured"]],
-        "unknown": any(curve["unknown"] for curve in curves),
+        "unknown": gettext("; ").join(_open(curve) for curve in curves if curve["unknown"]),
         "unfit": any(not point["fits"] for curve in curves for point in curve["points"]),
+    }
+
+
+def _open(curve: Mapping[str, Any]) -> str:
+    """Which facts of a cluster are unknown or disputed."""
+    return gettext("%(name)s (%(facts)s)") % {
+        "name": curve["name"],
+        "facts": gettext(", ").join(wording.title(fact) for fact in curve["unknown"]),
     }
 
 

@@ -73,7 +73,7 @@ def row_of(result: Mapping[str, Any], money: Money = DOLLARS) -> dict[str, Any]:
         "high": high or 0.0,
         "lost": money.amount(result["usd_lost_to_waiting_per_hour"], offer),
         "terms": terms(result, money),
-        "goodput": result["goodput"],
+        "failures_percent": 100 * (1 - result["goodput"]["share"]),
         "starved": starved(estimate),
         "rated": offer["fabric_gbits_per_s_per_gpu"] is not None
         or offer["fabric"] not in {None, "none"},
@@ -86,6 +86,7 @@ def row_of(result: Mapping[str, Any], money: Money = DOLLARS) -> dict[str, Any]:
         "layout": layout_text(estimate.get("layout") or {}),
         "parts": [(kind_title(name), time[name]) for name in ORDER if time.get(name)],
         "collectives": estimate.get("collectives") or [],
+        "warnings": estimate.get("warnings") or [],
     }  # fmt: skip
 
 
@@ -212,19 +213,31 @@ def axis_of(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
     return min(row["low"] for row in priced), max(row["high"] for row in priced)
 
 
-def finding(rows: Sequence[Mapping[str, Any]], objective: str) -> dict[str, Any] | None:
+def overlap(first: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Whether the row's range of price reaches below the end of the first one's.
+
+    Fresh prices are held against fresh ones, dated against dated: the dated rank after all fresh
+    ones, whatever they come to (`catalog.doubt` counts the same).
+    """
+    alike: bool = row["offer"]["outdated"] == first["offer"]["outdated"]
+    return alike and row["priced"] and row["low"] < first["high"]
+
+
+def finding(
+    rows: Sequence[Mapping[str, Any]], objective: str, doubt: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
     """What is best, how much of its time it waits, and who could overturn it."""
     if not rows:
         return None
-    first, rivals = rows[0], []
-    if objective == "usd_per_mtoken" and first["priced"]:
-        rivals = [row for row in rows[1:] if row["priced"] and row["low"] < first["high"]]
+    first, undecided, rivals = rows[0], (doubt or {}).get("rivals") or [], []
+    if undecided and objective == "usd_per_mtoken" and first["priced"]:
+        rivals = [row for row in rows[1:] if overlap(first, row)]
     return {
         "first": first,
         "price": price(first["value"]),
         "waiting": number(round(100 * first["waiting"])),
         "rivals": rivals[:3],
-        "rival_count": len(rivals),
+        "rival_count": len(undecided),
     }
 
 

@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from catalog.freshness import dated
 from learn import drawings, figures, tables
 from learn.words import GROUPS, questions, rendered, said, words
 
@@ -39,6 +40,7 @@ def word(request: HttpRequest, slug: str) -> HttpResponse:
         "drawing": drawings.drawing(found, rows),
         "table": tables.table(found.table),
         "rows": rows,
+        "dated": dated(rows) == "some",
         "counts": figures.counted(found.shows) if found.shows else None,
         "previous": words()[slugs[place - 1]] if place else None,
         "next": words()[slugs[place + 1]] if place + 1 < len(slugs) else None,

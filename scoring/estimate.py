@@ -446,12 +446,14 @@ def first_count(cluster: Cluster, job: Job, gpus: int) -> int | None:
 def nearest_counts(cluster: Cluster, job: Job, gpus: int) -> tuple[int, ...]:
     """Of the counts that one would rent, the next below and above `gpus` on which the job fits.
 
-    Above as far as GPUs are joined, and no further than `FURTHER` times as many.
+    Whole nodes, and parts of one where a part is asked for. Above as far as GPUs are joined, and
+    no further than `FURTHER` times as many.
     """
     most = min(gpus * FURTHER, MAX_GPUS, cluster.max_gpus or MAX_GPUS)
     if cluster.fabric == "none":
         most = min(most, cluster.near_gpus)
-    counts = counts_up_to(cluster.bare(), most)
+    node = cluster.gpu_count
+    counts = [n for n in counts_up_to(cluster.bare(), most) if n % node == 0 or gpus < node]
     below, above = (n for n in reversed(counts) if n < gpus), (n for n in counts if n > gpus)
     found = (next((n for n in side if _holds(cluster, job, n)), None) for side in (below, above))
     return tuple(n for n in found if n)

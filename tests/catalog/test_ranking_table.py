@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import re
 from html import unescape
 
 import pytest
 from django.test import Client
 
+from catalog import estimates
 from catalog.models import Rate, Workload
 from catalog.ranking_rows import starved
 from scoring.workload import job_fields
@@ -118,6 +120,39 @@ def test_what_cannot_be_read_is_a_400_of_page_and_file(web: Client, wrong: str) 
 
 def test_a_page_beyond_the_last_is_the_last(web: Client) -> None:
     assert on_screen(get(web, "page=99&page_size=4"))[-1][0] == 9
+
+
+def test_a_file_beyond_the_last_page_is_empty_and_leads_back(web: Client) -> None:
+    """Whoever turns pages until one is empty comes to an end."""
+    found = json.loads(get(web, "page=99&page_size=4&format=json"))
+    assert (found["results"], found["page"], found["pages"]) == ([], 99, 3)
+    assert found["next"] is None
+    assert "page=3" in found["previous"]
+    assert get(web, "page=99&page_size=4&format=csv").splitlines()[1:] == []
+
+
+def test_what_the_model_warns_of_stands_in_the_row_and_of_the_first_in_the_sentence(
+    web: Client,
+) -> None:
+    """What was never measured has a range twice as wide: the page says so, as the API does."""
+    rare = facts("=new/rare", gpu="mi300x-oam-192gb", **INFINIBAND)
+    scrape([offer("rare", "1", provider="=new", facts=rare)], lister="=new")
+    answer = estimates.answer({"workload": JOB, "gpus": 64})
+    warned = [each for each in answer["results"] if each["estimate"]["warnings"]]
+    assert warned[0]["rank"] == 1
+    html = get(web, "")
+    said = "This GPU or fabric was never measured: the interval is twice as wide"
+    assert f"{said}." in html.split("<table", 1)[0]
+    body = html.split("<tbody", 1)[1].split("</tbody>", 1)[0]
+    told = [each for each in warned if "never measured" in " ".join(each["estimate"]["warnings"])]
+    assert body.count(f"<small>{said}</small>") == len(told)
+
+
+def test_in_japanese_the_unit_of_a_rate_is_one_phrase_with_it(web: Client) -> None:
+    web.cookies["django_language"] = "ja"
+    said = re.sub(r"<[^>]+>", "", get(web, "").split("<tbody", 1)[1])
+    assert "GPU あたり 400 Gb/s" in said
+    assert "400 GPU あたり" not in said
 
 
 def test_an_unknown_fabric_is_said_once(web: Client) -> None:

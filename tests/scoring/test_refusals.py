@@ -214,3 +214,14 @@ def test_a_measured_row_of_nonsense_is_a_reason_and_never_a_number(column, value
     assert predict(RUN).value > 0
     with pytest.raises((CannotPredict, FieldError)):
         predict({**RUN, column: value})
+
+
+@pytest.mark.parametrize(("node", "asked"), [(72, 72), (8, 24), (16, 48), (8, 4)])
+def test_a_count_on_which_it_would_fit_is_one_that_can_be_rented(node, asked):
+    """Whole instances, or a part of one where a part is asked for."""
+    many = with_facts(gpu_count=node, scale_up_domain_gpus=node)
+    refused = estimate(many, Job.from_fields({**SMALL, "model": "llama3-70b"}), asked)
+    near = refused.nearest_gpus
+    assert not refused.fits
+    assert bool(near) == (node != 72)  # a batch of 8 divides over no multiple of 9
+    assert all(count % node == 0 or asked < node for count in near)
