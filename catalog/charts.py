@@ -14,7 +14,10 @@ from unicodedata import category, east_asian_width
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
+from catalog.currency import Money
+
 WIDTH = 360
+DOLLARS = Money()
 TEXT = 11  # [units] height of a sign, as the style sheet sets it
 # Widths of signs over their height, in the widest of the sans fonts that readers have.
 SIGNS = {"Lu": 0.72, "Ll": 0.62, "Nd": 0.64}
@@ -181,7 +184,7 @@ NAMES, CIRCLES = (12, 27), 44  # [units] from the top: two lines of names, then 
 
 
 def price_strip(
-    on_demand: Sequence[tuple[str, float]], spot: Sequence[float], sign: str = "$"
+    on_demand: Sequence[tuple[str, float]], spot: Sequence[float], money: Money = DOLLARS
 ) -> SafeString:
     """Prices of a GPU-hour by region: circles on demand, triangles spot; the ends labelled."""
     drawing = Drawing()
@@ -196,7 +199,7 @@ def price_strip(
     drawing.line(f"M20 {CIRCLES + 28}H{PRICES - 20}", "sl")
     for index in range(round(end / step) + 1):
         drawing.line(f"M{at(index * step):.1f} {CIRCLES - 12}V{CIRCLES + 32}", "sl")
-        tick = f"{sign}{index * step:,.12g}"
+        tick = money.said(f"{index * step:,.12g}")
         drawing.text(round(at(index * step), 1), CIRCLES + 46, tick, "q mid")
     for _, price in on_demand:
         drawing.shapes.append(
@@ -205,7 +208,7 @@ def price_strip(
     drawing.shapes += [
         f'<path d="M{at(price):.1f} {CIRCLES + 15}l4 7h-8z" class="fw"/>' for price in spot
     ]
-    _ends(drawing, on_demand, at, sign)
+    _ends(drawing, on_demand, at, money)
     signs = [f"○ {gettext('on demand')}", *([f"▲ {gettext('spot')}"] if spot else [])]
     drawing.text(PRICES - 20, CIRCLES + 64, " · ".join(signs), "q e")
     regions = len({name for name, _ in on_demand})
@@ -219,16 +222,16 @@ def _ends(
     drawing: Drawing,
     on_demand: Sequence[tuple[str, float]],
     at: Callable[[float], float],
-    sign: str,
+    money: Money,
 ) -> None:
     """The lowest and the highest by name, each above its circle; one line for both if they fit."""
     if not on_demand:
         return
     by_price = sorted(on_demand, key=lambda pair: pair[1])
     (low_name, low), (high_name, high) = by_price[0], by_price[-1]
-    names = [_end(gettext("lowest"), low_name, f"{sign}{low:,.2f}")]
+    names = [_end(gettext("lowest"), low_name, money.priced(low))]
     if high > low:
-        names.append(_end(gettext("highest"), high_name, f"{sign}{high:,.2f}"))
+        names.append(_end(gettext("highest"), high_name, money.priced(high)))
     halves = [text_width(name, bold=True) / 2 for name in names]
     places = [
         kept_in(at(price), half, PRICES) for price, half in zip((low, high), halves, strict=False)

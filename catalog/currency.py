@@ -19,6 +19,11 @@ from catalog.models import Rate
 
 DOLLAR = "USD"
 SIGNS = {DOLLAR: "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥"}
+# Without a smaller unit in use: CLDR, supplemental/currencyData.xml, `digits="0"` (2026-11-30).
+UNDIVIDED = frozenset(
+    {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV",
+     "XAF", "XOF", "XPF"}
+)  # fmt: skip
 PER_HOUR = ("per_hour", "per_gpu_hour")  # what an offer says in dollars
 PLACES = Decimal("0.000001")
 NO_OFFER: Mapping[str, Any] = {}
@@ -151,6 +156,11 @@ def sign_of(code: str) -> str:
     return SIGNS.get(code, code)
 
 
+def places(amount: float, code: str = DOLLAR) -> int:
+    """Decimals of an amount: two, none of a currency without cents unless under ten of it."""
+    return 0 if code in UNDIVIDED and abs(amount) >= 10 else 2
+
+
 @dataclass(frozen=True, slots=True)
 class Money:
     """What a page shows its amounts in: dollars, or another currency that its address asks for."""
@@ -196,6 +206,10 @@ class Money:
     def said(self, amount: str) -> str:
         """An amount with its sign before it."""
         return f"{self.sign}{amount}"
+
+    def priced(self, amount: float) -> str:
+        """The same, with as many decimals as the currency has."""
+        return self.said(f"{amount:,.{places(amount, self.code)}f}")
 
     def heading(self, text: object) -> str:
         """A heading, a unit or a sentence that says dollars: in this money."""

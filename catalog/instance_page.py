@@ -226,7 +226,7 @@ def prices(kind: Mapping[str, Any], money: Money) -> dict[str, Any]:
         "others": any(row["other"] for row in rows),
         "spot": any(row["spot"] for row in rows),
         "tiers": any(row["tier"] or row["via"] for row in rows[:CHEAPEST]),
-        "strip": price_strip(on_demand, spot, money.sign) if len(on_demand) > 1 else "",
+        "strip": price_strip(on_demand, spot, money) if len(on_demand) > 1 else "",
         "lowest": (lowest := _lowest(priced)),
         "least": lowest and _per_gpu_hour(lowest, money),
         "fresh": _undercut(lowest, priced),
@@ -382,10 +382,11 @@ def _range_said(model: str, steps: Steps, money: Money) -> str:
     last = steps[-1][1]
     now = gettext("none now")
     if last is not None:
-        now = money.heading(gettext("$%(usd)s now")) % {"usd": dollars(last)}
+        now = money.heading(gettext("$%(usd)s now")) % {"usd": dollars(last, money.code)}
     return money.heading(gettext("%(model)s: %(now)s, $%(low)s to $%(high)s so far")) % {
         "model": wording.word("price_model", model),
-        "now": now, "low": dollars(min(known)), "high": dollars(max(known)),
+        "now": now, "low": dollars(min(known), money.code),
+        "high": dollars(max(known), money.code),
     }  # fmt: skip
 
 

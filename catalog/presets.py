@@ -285,7 +285,7 @@ def _threshold(name: str, value: str, money: Money) -> str:
     said = str(THRESHOLD_FORMS[name]) % _digits(value)
     if not name.startswith("usd_") or money.currency is None:
         return said
-    return f"{said} ({money.said(f'{money.amount(value):,.2f}')})"
+    return f"{said} ({money.priced(money.amount(value))})"
 
 
 def _facet(

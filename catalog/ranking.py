@@ -127,7 +127,7 @@ def _answered(result: Mapping[str, Any], asking: Asking, titles: presets.State) 
             "json": presets.link(path, now, page=now.get("page"), format="json"),
             **part.links(path, now),
         },
-        "finding": finding(leading, asking.own["objective"], result.get("doubt")),
+        "finding": finding(leading, asking.own["objective"], result.get("doubt"), money),
         "settled_by": settling(result.get("doubt"), titles),
         "wish": wished(result.get("wish"), money, titles),
         "nearest": nearest(result.get("nearest"), path, now, titles),

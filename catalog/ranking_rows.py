@@ -224,7 +224,7 @@ def overlap(first: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
 
 
 def finding(
-    rows: Sequence[Mapping[str, Any]], objective: str, doubt: Mapping[str, Any] | None
+    rows: Sequence[Mapping[str, Any]], objective: str, doubt: Mapping[str, Any] | None, money: Money
 ) -> dict[str, Any] | None:
     """What is best, how much of its time it waits, and who could overturn it."""
     if not rows:
@@ -234,7 +234,7 @@ def finding(
         rivals = [row for row in rows[1:] if overlap(first, row)]
     return {
         "first": first,
-        "price": price(first["value"]),
+        "price": price(first["value"], money.code),
         "waiting": number(round(100 * first["waiting"])),
         "rivals": rivals[:3],
         "rival_count": len(undecided),

@@ -86,7 +86,7 @@ def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
         }
     if row["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(row)}</span><small>{place}</small>')
-    amount = dollars(money.of_gpu_hour(row))
+    amount = dollars(money.of_gpu_hour(row), money.code)
     unit = " " + money.heading(gettext(" $/GPU-h")).strip().replace(" ", "\N{NO-BREAK SPACE}")
     if not (row["stale"] or row["outdated"]):
         return safe(f'<b class="best" data-u="{unit}">{amount}</b><small>{place}</small>')
@@ -100,7 +100,8 @@ def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
 
 def _no_price(row: Row) -> str:
     if row["native_amount"] is not None:
-        return f"{dollars(row['native_amount'])} {escape(row['native_currency'] or '')}"
+        code = row["native_currency"] or ""
+        return f"{dollars(row['native_amount'], code)} {escape(code)}"
     if row["price_model"] == "quote":
         return gettext("by quote")
     return gettext("not published")
@@ -296,7 +297,9 @@ def _joined_cell(row: Row) -> str:
 
 def _hour_cell(row: Row, money: Money = DOLLARS) -> str:
     price = row[f"{money.prefix}_per_hour"]
-    return f'<span class="na">{_no_price(row)}</span>' if price is None else dollars(price)
+    return (
+        f'<span class="na">{_no_price(row)}</span>' if price is None else dollars(price, money.code)
+    )
 
 
 def _seen_cell(row: Row) -> str:
@@ -492,13 +495,15 @@ def plain_price(offer: Row | None, money: Money = DOLLARS) -> SafeString:
         return safe("")
     if offer["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(offer)}</span>')
-    return safe(dollars(money.amount(offer["usd_per_gpu_hour"], offer)) + terms(offer, money))
+    return safe(
+        dollars(money.amount(offer["usd_per_gpu_hour"], offer), money.code) + terms(offer, money)
+    )
 
 
 @register.filter
 def hour_price(offer: Row, money: Money = DOLLARS) -> str:
     """What the whole instance costs an hour; its heading has the unit."""
-    return dollars(money.amount(offer["usd_per_hour"], offer))
+    return dollars(money.amount(offer["usd_per_hour"], offer), money.code)
 
 
 @register.filter
@@ -508,12 +513,15 @@ def terms(offer: Row, money: Money = DOLLARS) -> SafeString:
     if hours := offer["minimum_hours"]:
         least = {"hours": number(hours)}
         if offer["usd_per_hour"] is not None:
-            least["usd"] = dollars(float(money.amount(offer["usd_per_hour"], offer)) * hours)
+            least["usd"] = dollars(
+                float(money.amount(offer["usd_per_hour"], offer)) * hours, money.code
+            )
             said.append(money.heading(gettext("%(hours)s h at least: $%(usd)s")) % least)
         else:
             said.append(gettext("%(hours)s h at least") % least)
     if offer["usd_rate_date"] is not None and offer["native_currency"] != money.code:
-        native = f"{dollars(offer['native_amount'])} {escape(offer['native_currency'])}"
+        code = offer["native_currency"]
+        native = f"{dollars(offer['native_amount'], code)} {escape(code)}"
         rate = {"native": native, "day": day_of(offer["usd_rate_date"])}
         said.append(gettext("%(native)s at the rate of %(day)s") % rate)
     return safe("".join(f"<small>{line}</small>" for line in said))

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from catalog import charts, phrases, wording
 from catalog.citations import Citation, citations
 from catalog.columns import Column, Words
-from catalog.currency import Money
+from catalog.currency import DOLLAR, Money, places
 from catalog.freshness import FACTS
 from catalog.presets import Choice, Facet, Option
 from catalog.wording import gettext
@@ -62,12 +62,15 @@ def number(value: Any) -> str:
 
 
 @register.filter
-def dollars(value: Any) -> str:
-    """Two decimals, so that a column lines up; four under ten cents. The heading has the sign."""
+def dollars(value: Any, code: str = DOLLAR) -> str:
+    """Two decimals, so that a column lines up; four under ten cents. The heading has the sign.
+
+    Of another currency as many as it has: yen have none.
+    """
     if value is None:
         return ""
     amount = float(value)
-    return f"{amount:,.4f}" if amount < 0.1 else f"{amount:,.2f}"
+    return f"{amount:,.4f}" if amount < 0.1 else f"{amount:,.{places(amount, code)}f}"
 
 
 @register.filter
@@ -94,12 +97,12 @@ def figure(value: Any) -> str:
 
 
 @register.filter
-def price(value: Any) -> str:
+def price(value: Any, code: str = DOLLAR) -> str:
     """Of a unit of work: three decimals under ten dollars, so that a column lines up."""
     if value is None:
         return ""
     amount = float(value)
-    return f"{amount:,.3f}" if amount < 10 else f"{amount:,.2f}"
+    return f"{amount:,.3f}" if amount < 10 else f"{amount:,.{places(amount, code)}f}"
 
 
 @register.filter

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from catalog.models import Rate
+from catalog.templatetags.quantities import dollars
 from tests.catalog.conftest import MONDAY, offer, scrape
 
 RATE = 1.25
@@ -139,3 +140,27 @@ def test_a_limit_is_in_dollars_and_says_what_that_is(web: Client) -> None:
     html = get(web, f"/{IN_EUROS}&usd_per_gpu_hour_max=2.5")
     assert "≤ $2.5 per GPU-hour (€2.00)" in html
     assert prices(html) == [2.0], "the same offers as without"
+
+
+def test_yen_have_no_decimals_wherever_an_amount_stands(web: Client) -> None:
+    """Whatever a currency has of them: CLDR knows; a file keeps every digit."""
+    Rate.objects.create(currency="JPY", day=MONDAY.date(), usd_per_unit="0.0064", source="a test")
+    for address in ("/?currency=JPY", "/instances/acme/one/?currency=JPY"):
+        main = re.sub(r"<[^>]+>", " ", get(web, address).split("<main", 1)[1].split("<footer")[0])
+        assert "391" in main, "2.50 USD are 390.625 JPY"
+        assert "390.6" not in main
+    rows = list(csv.DictReader(io.StringIO(get(web, "/api/v1/offers/?format=csv&currency=JPY"))))
+    assert rows[0]["jpy_per_gpu_hour"] == "390.625"
+
+
+@pytest.mark.parametrize(
+    ("amount", "code", "said"),
+    [
+        (335.3, "JPY", "335"),
+        (3.353, "JPY", "3.35"),
+        (335.3, "USD", "335.30"),
+        (0.05, "EUR", "0.0500"),
+    ],
+)
+def test_decimals_go_by_the_currency(amount: float, code: str, said: str) -> None:
+    assert dollars(amount, code) == said
