@@ -85,7 +85,7 @@ def _differences(
 def _change(
     what: Literal["price", "new", "gone"], offer: Offer, was: str | None, now: str | None
 ) -> Change:
-    known = was is not None and now is not None and Decimal(was) > 0
+    rise = _rise(was, now)
     return {
         "what": what,
         "provider": offer["provider"],
@@ -96,10 +96,21 @@ def _change(
         "price_model": offer["price_model"],
         "was_usd_per_gpu_hour": was,
         "now_usd_per_gpu_hour": now,
-        "rise": float(Decimal(now or 0) / Decimal(was or 1) - 1) if known else None,
+        "rise": None if rise is None else float(rise),
         "collected_at": offer["collected_at"],
         "source_url": offer["source_url"],
     }
+
+
+def risen(change: Change) -> Decimal | None:
+    """The `rise` of a change as a decimal, which a limit can be held against."""
+    return _rise(change["was_usd_per_gpu_hour"], change["now_usd_per_gpu_hour"])
+
+
+def _rise(was: str | None, now: str | None) -> Decimal | None:
+    if was is None or now is None or not Decimal(was):
+        return None
+    return (Decimal(now) - Decimal(was)) / Decimal(was)
 
 
 def _steepest_first(change: Change) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any
 
+from fabricscout.changes import risen
 from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, bad
 from fabricscout.rows import Rows
@@ -75,7 +76,7 @@ def changes(scout: FabricScout, asked: Asked) -> Answer:
     code = None
     if limit is not None:
         most = _share(limit)
-        found = [each for each in found if each["rise"] is not None and each["rise"] > most]
+        found = [each for each in found if (rise := risen(each)) is not None and rise > most]
         one = scout.offers(**{**asked.parameters, "page_size": 1})
         code = ROSE if found else (0 if next(iter(one), None) else None)
     about = {"since": since, "until": until}

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, get_type_hints
@@ -20,6 +21,7 @@ from fabricscout import (
     answers,
     comparing,
 )
+from fabricscout.changes import SHOWN, changes, risen
 from tests.e2e.conftest import serving
 
 H100 = "azure/Standard_ND96isr_H100_v5"
@@ -126,6 +128,17 @@ def test_what_is_said_of_one_type_alone_is_unknown_of_the_others():
     found = comparing.compare(lambda _provider, name: types[name], None, ["acme/b", "acme/a"])
     lines = {line["attribute"]: [c["value"] for c in line["cells"]] for line in found["lines"]}
     assert lines == {"usd_per_gpu_hour": [None, None], "gpu": ["y", "x"], "measured": [None, 1.5]}
+
+
+def test_a_rise_of_ten_percent_is_not_of_more():
+    """As floats 3.63 over 3.3 is 1.1 and a little."""
+
+    def offers(as_of, **_asked):
+        usd = "3.3" if as_of == "then" else "3.63"
+        return [dict.fromkeys(SHOWN, "x") | {"usd_per_gpu_hour": usd}]
+
+    (change,) = changes(offers, "then")
+    assert (risen(change), change["rise"]) == (Decimal("0.1"), 0.1)
 
 
 def test_changes_are_what_two_moments_differ_in(scout):
