@@ -262,7 +262,7 @@ class Export(Own):
     @extend_schema(**schema.EXPORT)
     def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """The last run: JSON, or CSV with one line an offer for each workload."""
-        form, run = _format(request), self.one(id).runs.first()
+        form, run = _format(request), runs.shown(self.one(id))
         if run is None:
             raise Http404("It has not been answered yet: POST run/.")
         return _written(run, form)
@@ -278,7 +278,8 @@ def _format(request: Request) -> str:
 def _written(run: Run, form: str) -> HttpResponse:
     if form == "json":
         return replies.json(about(run) | {"results": run.results})
-    return _table(f"run-{run.made_at:%Y-%m-%d}", exports.OF_RUN, exports.of_run(run.results))
+    columns = exports.columns(run.results)
+    return _table(f"run-{run.made_at:%Y-%m-%d}", columns, exports.of_run(run.results))
 
 
 def _table(name: str, columns: tuple[str, ...], rows: Iterable[Body]) -> HttpResponse:
@@ -333,7 +334,7 @@ class Rfq(Own):
     def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """The questions made from the unknowns that matter, as text to send."""
         comparison = self.one(id)
-        run = comparison.runs.first()
+        run = runs.shown(comparison)
         if run is None:
             raise Http404("It has not been answered yet: POST run/.")
         return HttpResponse(rfq.text(run.results, comparison.name), "text/plain; charset=utf-8")

@@ -9,6 +9,7 @@ showed it. What lies between the two percentages is the rate's move, which is to
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any
 
@@ -18,10 +19,11 @@ from catalog import wording
 from catalog.currency import DOLLAR, sign_of
 from catalog.evidence import value_text
 from catalog.facts import ATTRIBUTES
-from catalog.templatetags.quantities import is_number, number
+from catalog.templatetags.quantities import dollars, is_number, number
 
 Row = Mapping[str, Any]
 SAME = 0.005  # of a value: less is not told
+PLACES = 4  # of a percentage
 SAME_RATE = 0.05  # [%] of a rate of exchange
 NOT_ASKED = "not_asked"  # the question did not name it, besides the states of `snapshot`
 PASSED_OVER = "passed_over"  # another filter: it was not asked about, or not offered
@@ -113,6 +115,7 @@ class Change:
     workload: str = ""  # of a rank, where there are several
     seen: date | None = None
     effects: tuple[Effect, ...] = ()
+    others: int = 0  # more changes of the same offer, to which its effects are as much owed
 
     @property
     def delta_percent(self) -> float | None:
@@ -130,7 +133,7 @@ class Change:
         shown = percent(self.was, self.now) if self.kind is Kind.PRICE else None
         if shown is None or self.native_percent is None or self.native_percent <= -100:
             return None
-        found = 100 * ((100 + shown) / (100 + self.native_percent) - 1)
+        found = round(100 * ((100 + shown) / (100 + self.native_percent) - 1), PLACES)
         return found if abs(found) >= SAME_RATE else None
 
     @property
@@ -151,14 +154,14 @@ class Change:
     @property
     def was_text(self) -> str:
         """What it was, in words."""
-        return self._text(self.was, self.was_said, self.was_status)
+        return self._text(self.was, self.now, self.was_said, self.was_status)
 
     @property
     def now_text(self) -> str:
         """What it is, in words."""
-        return self._text(self.now, self.now_said, self.now_status)
+        return self._text(self.now, self.was, self.now_said, self.now_status)
 
-    def _text(self, value: Any, said: Row, status: str) -> str:
+    def _text(self, value: Any, beside: Any, said: Row, status: str) -> str:
         if status:
             return gone(status)
         if self.kind is Kind.FACT:
@@ -166,23 +169,36 @@ class Change:
         if self.kind is Kind.STOCK:
             return wording.word("available", "yes" if value else "no")
         if self.kind in PRICED:
-            return gettext("not published") if value is None else money_text(value, self.currency)
+            if value is None:
+                return gettext("not published")
+            return money_text(value, self.currency, beside)
         return "–" if value is None else str(value)
 
     @property
     def effect(self) -> str:
         """What it did to the comparison, in words; a dash where nobody can say."""
-        found = []
-        if self.rate_percent is not None:
-            found.append(rate_text(self.rate_percent))
+        found = [] if self.rate_percent is None else [rate_text(self.rate_percent)]
         if self.kind is Kind.MODEL:
             n = len(self.effects)
             found += [ngettext("%(n)s rank", "%(n)s ranks", n) % {"n": number(n)}] if n else []
-        else:
-            for each in self.effects:
-                if words := ", ".join(each.words()):
-                    found.append(f"{each.workload}: {words}" if len(self.effects) > 1 else words)
-        return "; ".join(found) or (pgettext("effect", "none") if self.effects else "–")
+        elif done := gettext("; ").join(self._done()):
+            found.append(self._together(done) if self.others else done)
+        return gettext("; ").join(found) or (pgettext("effect", "none") if self.effects else "–")
+
+    def _done(self) -> Iterator[str]:
+        """What became of the offer, for each workload where that is anything."""
+        for each in self.effects:
+            if words := gettext(", ").join(each.words()):
+                named = each.workload + gettext(": ") if len(self.effects) > 1 else ""
+                yield named + words
+
+    def _together(self, done: str) -> str:
+        """Nobody can tell which of an offer's changes did it: it is said of none alone."""
+        return ngettext(
+            "together with %(n)s other change: %(done)s",
+            "together with %(n)s other changes: %(done)s",
+            self.others,
+        ) % {"n": number(self.others), "done": done}
 
     def as_json(self) -> dict[str, Any]:
         """For the API and for watches: values, words, sources."""
@@ -207,6 +223,7 @@ class Change:
             "seen": self.seen,
             "effect": self.effect,
             "effects": [each.as_json() for each in self.effects],
+            "effects_shared_with": self.others,
         }
 
 
@@ -218,12 +235,15 @@ def _source(said: Row) -> dict[str, Any] | None:
 
 
 def percent(was: Any, now: Any) -> float | None:
-    """From one number to another, in hundredths of the first; None where either is not known."""
+    """From one number to another, in hundredths of the first; None where either is not known.
+
+    Of decimals, so that what rose by ten percent has not risen by 9.999999999999986.
+    """
     try:
-        before, after = float(was), float(now)
-    except (TypeError, ValueError):
+        before, after = Decimal(str(was)), Decimal(str(now))
+    except InvalidOperation:
         return None
-    return 100 * (after / before - 1) if before else None
+    return round(float(100 * (after - before) / before), PLACES) if before else None
 
 
 def signed(value: float) -> str:
@@ -238,10 +258,11 @@ def rate_text(value: float) -> str:
     return gettext("exchange rate %(delta)s %%") % {"delta": signed(value)}
 
 
-def money_text(value: Any, currency: str) -> str:
-    """An amount to four decimals, two at least: prices that differ must not look alike."""
-    whole, _, decimals = f"{float(value):,.4f}".partition(".")
-    text = f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
+def money_text(value: Any, currency: str, beside: Any = None) -> str:
+    """An amount as tables write it; with four decimals where the one beside it would look alike."""
+    text = dollars(value)
+    if beside is not None and float(beside) != float(value) and dollars(beside) == text:
+        text = f"{float(value):,.4f}"
     return f"${text}" if currency == DOLLAR else f"{text} {currency}"
 
 

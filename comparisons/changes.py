@@ -13,11 +13,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
-from catalog import wording
+from catalog import phrases, wording
 from catalog.currency import Money
 from catalog.templatetags.quantities import day_of, number
 from comparisons.change import (
@@ -38,8 +39,8 @@ from comparisons.form import FACTS, Snapshot
 from comparisons.snapshot import OFFERED, UNRECORDED
 
 __all__ = [
-    "SAME", "Change", "Effect", "Kind", "asks_alike", "changes", "claimed", "fact_text", "gone",
-    "percent", "signed", "size", "summary",
+    "SAME", "Change", "Effect", "Kind", "asked_on", "asks_alike", "changes", "claimed", "fact_text",
+    "gone", "percent", "signed", "size", "summary",
 ]  # fmt: skip
 Row = Mapping[str, Any]
 KEPT_OUT = "kept_out"  # one filter, one time: not offered, or it does not pass
@@ -59,8 +60,23 @@ def changes(was: Snapshot, now: Snapshot) -> list[Change]:
     found = [*_of_the_whole(was, now, effects)]
     found += (effects.on(change) for key in keys for change in told[key])
     found += _of_facts(before, after, was, now, effects)
+    found = _shared(found)
     found += (change for key in keys for change in _of_rank(key, before, after, effects))
     return found
+
+
+def _shared(causes: list[Change]) -> list[Change]:
+    """Each with how many more changes there are of its offer; a fact is of each offer of a type."""
+
+    def kind(change: Change) -> tuple[Any, ...]:
+        return change.offer["provider"], change.offer["instance_type"]
+
+    of_type = Counter(kind(each) for each in causes if each.kind is Kind.FACT)
+    own = Counter(each.key for each in causes if each.kind is not Kind.FACT)
+    return [
+        replace(each, others=own[each.key] + of_type[kind(each)] - 1) if each.offer else each
+        for each in causes
+    ]
 
 
 def asks_alike(was: Snapshot, now: Snapshot) -> bool:
@@ -155,12 +171,13 @@ def _of_stock(old: Row, new: Row, about: Row) -> Iterator[Change]:
 
 
 def _asked_amount(offer: Row) -> tuple[Any, ...]:
-    return offer["native_amount"], offer["native_currency"], offer["usd_per_gpu_hour"] is None
+    return _native_per_gpu(offer), offer["native_currency"], offer["usd_per_gpu_hour"] is None
 
 
-def _native_per_gpu(offer: Row) -> float | None:
+def _native_per_gpu(offer: Row) -> Decimal | None:
+    """What is asked for one GPU: of fewer GPUs at one price each costs more."""
     amount = offer["native_amount"]
-    return None if amount is None else float(amount) / (offer["gpu_count"] or 1)
+    return amount and Decimal(str(amount)) / Decimal(str(offer["gpu_count"] or 1))
 
 
 def _amount(offer: Row | None, money: Money) -> Any:
@@ -170,7 +187,7 @@ def _amount(offer: Row | None, money: Money) -> Any:
 
 
 def _price_said(offer: Row | None) -> dict[str, Any]:
-    if offer is None:
+    if offer is None or offer["native_amount"] is None:
         return {}
     return {"source": offer["source_url"], "basis": None, "checked": offer["collected_at"]}
 
@@ -298,6 +315,17 @@ def size(workload: Row) -> str:
         return ngettext("%(n)s instance", "%(n)s instances", n) % {"n": number(n)}
     n = workload["gpus"]
     return ngettext("%(n)s GPU", "%(n)s GPUs", n) % {"n": number(n)}
+
+
+def asked_on(answer: Row) -> str:
+    """The job, and on how much of it."""
+    title = phrases.said(answer["workload"]["title"])
+    if n := answer["nodes"]:
+        said = ngettext("For %(title)s on %(n)s instance", "For %(title)s on %(n)s instances", n)
+    else:
+        n = answer["gpus"]
+        said = ngettext("For %(title)s on %(n)s GPU", "For %(title)s on %(n)s GPUs", n)
+    return said % {"title": title, "n": number(n)}
 
 
 def _named(workload: Row) -> str:

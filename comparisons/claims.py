@@ -54,9 +54,9 @@ def _value(name: str, value: Any) -> str:
 
 def of_price(offer: Row) -> Iterator[Claim]:
     """Where a price was read, in the provider's own money, and the rate that made it dollars."""
-    if not offer["source_url"]:
-        return
     amount, code = offer["native_amount"], offer["native_currency"]
+    if amount is None or not offer["source_url"]:
+        return
     note = phrases.said(offer["price_note"] or "")
     if offer["usd_rate"] and code != "USD":
         rate = {"code": code, "rate": offer["usd_rate"], "day": offer["usd_rate_date"]}
@@ -64,7 +64,7 @@ def of_price(offer: Row) -> Iterator[Claim]:
         note = gettext("; ").join(filter(None, (said, note)))
     yield Claim(
         gettext("price"),
-        gettext("not published") if amount is None else f"{amount} {code}",
+        f"{amount} {code}",
         offer["source_url"],
         None,
         str(day_of(offer["collected_at"])),

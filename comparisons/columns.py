@@ -1,13 +1,14 @@
 """A column of a comparison, and what a cost is per."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
 
 from catalog import ranking, wording
 from catalog.currency import sign_of
+from comparisons.picks import Pick
 from comparisons.snapshot import OFFERED, UNRECORDED
 
 Row = Mapping[str, Any]
@@ -63,6 +64,11 @@ def title_of(offer: Row) -> str:
     sold = wording.word("price_model", model) if model not in {None, "on_demand"} else ""
     name = f"{offer['provider_title']} {offer['instance_type']}"
     return f"{name} ({sold})" if sold else name
+
+
+def title_of_pick(pick: Pick, titles: Mapping[str, str]) -> str:
+    """The same of a pick, by the titles of providers."""
+    return title_of({**asdict(pick), "provider_title": titles.get(pick.provider, pick.provider)})
 
 
 def result_of(result: Row, offer: Row) -> dict[str, Any]:

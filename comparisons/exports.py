@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from catalog.currency import Money
 from catalog.evidence import unknowns
 from catalog.records import OFFER_KEYS
 from comparisons.changes import Change
@@ -15,15 +16,31 @@ OF_RUN = (
     "step_time_s", "exposed_share", "scaling_efficiency", "usd_lost_to_waiting_per_hour",
     "limited_by", *OFFER, "usd_rate", "unknown", "disputed",
 )  # fmt: skip
+AMOUNTS = (
+    "usd_per_mtoken", "usd_per_mtoken_low", "usd_per_mtoken_high", "usd_per_step",
+    "usd_lost_to_waiting_per_hour", "usd_per_hour", "usd_per_gpu_hour",
+)  # fmt: skip
 OF_CHANGES = (
     "seen", "kind", "provider", "instance_type", "region", "tier", "price_model", "what",
     "was", "now", "delta_percent", "was_source", "now_source", "effect",
 )  # fmt: skip
 
 
+def columns(results: Row) -> tuple[str, ...]:
+    """Those of a run; in another money than dollars its amounts besides, at the end."""
+    return (*OF_RUN, *_in(Money.of(results.get("currency"))))
+
+
+def _in(money: Money) -> dict[str, str]:
+    """By the names of the amounts in another money, those in dollars."""
+    beside = AMOUNTS if money.currency else ()
+    return {f"{money.prefix}{name.removeprefix('usd')}": name for name in beside}
+
+
 def of_run(results: Row) -> Iterator[dict[str, Any]]:
     """One line an offer for each workload; an offer alone where there is none."""
     entries = {each["key"]: each for each in results["offers"]}
+    money = Money.of(results.get("currency"))
     for answer in results["workloads"] or [None]:
         ranked = {each["key"]: each for each in (answer or {}).get("results", ())}
         reasons = {each["key"]: each["reason"] for each in (answer or {}).get("left_out", ())}
@@ -32,7 +49,12 @@ def of_run(results: Row) -> Iterator[dict[str, Any]]:
                 {"workload": answer["workload"]["title"], "gpus": answer["gpus"]} if answer else {}
             )
             said |= _estimate(ranked.get(key)) | {"left_out_because": reasons.get(key)}
-            yield dict.fromkeys(OF_RUN) | said | _offer(entries[key])
+            line = dict.fromkeys(OF_RUN) | said | _offer(entries[key])
+            amounts = {
+                name: money.amount(line[usd], entries[key]["offer"])
+                for name, usd in _in(money).items()
+            }
+            yield line | amounts
 
 
 def _estimate(result: Row | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext, ngettext
 
 from catalog import wording
 from catalog.evidence import unknowns
-from catalog.templatetags.quantities import number
+from catalog.templatetags.quantities import day_of, number
 from comparisons.changes import SAME, percent
 from comparisons.columns import Column
 from comparisons.form import Snapshot
@@ -33,7 +33,9 @@ def finding(snapshot: Snapshot, columns: list[Column]) -> Finding | None:
     ranked = sorted((c for c in columns if 0 in c.results), key=lambda c: c.results[0]["rank"])
     if not ranked:
         return Finding(gettext("None of these can do it."), " ".join(_without(columns)))
-    rest = [*_without(columns), *_doubt(snapshot, ranked), *_unknown(ranked[0])]
+    by_price = snapshot["asked"]["objective"] == "usd_per_mtoken"
+    dated = _dated([c for c in ranked if c.results[0]["priced"]]) if by_price else ()
+    rest = [*_without(columns), *dated, *_doubt(snapshot, ranked), *_unknown(ranked[0])]
     return Finding(_first(snapshot, columns[0], ranked), " ".join(rest))
 
 
@@ -54,10 +56,12 @@ def _first(snapshot: Snapshot, base: Column, ranked: list[Column]) -> str:
     said = {"name": name, "n": f"{abs(apart):.0f}", "other": other.title}
     if objective == "time":
         if against:
-            return gettext("%(name)s is %(n)s %% faster than the baseline.") % said
+            return gettext("%(name)s is %(n)s %% faster than the baseline, %(other)s.") % said
         return gettext("%(name)s, the baseline, is %(n)s %% faster than %(other)s.") % said
     if against:
-        return gettext("%(name)s does the work for %(n)s %% less than the baseline.") % said
+        return (
+            gettext("%(name)s does the work for %(n)s %% less than the baseline, %(other)s.") % said
+        )
     if base is best:
         return (
             gettext("%(name)s, the baseline, does the work for %(n)s %% less than %(other)s.")
@@ -81,50 +85,73 @@ def _without(columns: list[Column]) -> Iterator[str]:
     """What is not offered is no saving: said before anything is held against it."""
     missing = [column.title for column in columns if not column.offered]
     if missing:
-        names = ", ".join(missing)
-        yield gettext("Not offered: %(names)s.") % {"names": names}
+        yield gettext("Not offered: %(names)s.") % {"names": gettext(", ").join(missing)}
     unpriced = [
         column.title
         for column in columns
         if column.offered and column.offer["usd_per_hour"] is None
     ]
     if unpriced:
-        yield gettext("Price not published: %(names)s.") % {"names": ", ".join(unpriced)}
+        yield gettext("Price not published: %(names)s.") % {"names": gettext(", ").join(unpriced)}
+
+
+def _dated(priced: list[Column]) -> Iterator[str]:
+    """Prices past their limit of age: they come after the others, however low they are."""
+    dated = [column for column in priced if column.offer["outdated"]]
+    if dated:
+        seen = gettext(", ").join(
+            gettext("%(name)s, seen on %(day)s")
+            % {"name": column.title, "day": day_of(column.offer["collected_at"])}
+            for column in dated
+        )
+        if len(dated) == len(priced):
+            yield gettext("These prices are all dated: %(seen)s.") % {"seen": seen}
+        else:
+            yield gettext("Dated prices come after fresh ones: %(seen)s.") % {"seen": seen}
 
 
 def _doubt(snapshot: Snapshot, ranked: list[Column]) -> Iterator[str]:
     """Whose ranges overlap with the first, and the one fact that would settle most."""
-    best = ranked[0].results[0]
+    first = ranked[0]
+    best = first.results[0]
     doubt = snapshot["workloads"][0]["doubt"] or {}
     if snapshot["asked"]["objective"] == "usd_per_mtoken" and best["priced"]:
         rivals = [
             column.title
             for column in ranked[1:]
-            if column.results[0]["priced"] and column.results[0]["low"] < best["high"]
+            if column.results[0]["priced"]
+            and column.offer["outdated"] == first.offer["outdated"]
+            and column.results[0]["low"] < best["high"]
         ]
         if rivals:
             yield ngettext(
-                "The order is not certain: the range of %(names)s overlaps with it.",
-                "The order is not certain: the ranges of %(names)s overlap with it.",
+                "The order is not certain: the range of %(names)s overlaps with that of %(first)s.",
+                "The order is not certain: the ranges of %(names)s overlap with that of %(first)s.",
                 len(rivals),
-            ) % {"names": ", ".join(rivals)}
+            ) % {"names": gettext(", ").join(rivals), "first": first.title}
     if settled := doubt.get("settled_by"):
         yield gettext("What would settle most: ask %(provider)s about %(name)s, “%(fact)s”.") % {
-            "provider": settled["provider"],
+            "provider": _title(snapshot, settled["provider"]),
             "name": settled["instance_type"],
             "fact": wording.title(settled["fact"]),
         }
 
 
+def _title(snapshot: Snapshot, provider: str) -> str:
+    """A provider as people write it."""
+    offers = (each["offer"] for each in snapshot["offers"])
+    return next((o["provider_title"] for o in offers if o["provider"] == provider), provider)
+
+
 def _unknown(best: Column) -> Iterator[str]:
     names = unknowns(best.offer)
     if names:
-        titles = ", ".join(wording.title(name) for name in names)
+        titles = gettext(", ").join(wording.title(name) for name in names)
         yield ngettext(
-            "%(n)s fact about it is unknown: %(titles)s.",
-            "%(n)s facts about it are unknown: %(titles)s.",
+            "%(n)s fact about %(name)s is unknown: %(titles)s.",
+            "%(n)s facts about %(name)s are unknown: %(titles)s.",
             len(names),
-        ) % {"n": number(len(names)), "titles": titles}
+        ) % {"n": number(len(names)), "name": best.title, "titles": titles}
 
 
 def _of_prices(columns: list[Column]) -> Finding | None:
@@ -137,10 +164,12 @@ def _of_prices(columns: list[Column]) -> Finding | None:
         return float(column.offer["usd_per_gpu_hour"])
 
     best = min(priced, key=lambda column: (column.offer["outdated"], dollars(column)))
-    rest = " ".join([*_without(columns), *_unknown(best)])
-    if best is not columns[0] and columns[0] in priced and dollars(best) < dollars(columns[0]):
-        said = {"name": best.title, "n": f"{100 * (1 - dollars(best) / dollars(columns[0])):.0f}"}
-        text = gettext("%(name)s costs %(n)s %% less per GPU-hour than the baseline.") % said
-        return Finding(text, rest)
+    base = columns[0]
+    rest = " ".join([*_without(columns), *_dated(priced), *_unknown(best)])
+    if best is not base and base in priced and dollars(best) < dollars(base):
+        less = f"{100 * (1 - dollars(best) / dollars(base)):.0f}"
+        said = {"name": best.title, "n": less, "other": base.title}
+        text = gettext("%(name)s costs %(n)s %% less per GPU-hour than the baseline, %(other)s.")
+        return Finding(text % said, rest)
     text = gettext("%(name)s has the lowest price of a GPU-hour.") % {"name": best.title}
     return Finding(text, rest)

@@ -24,7 +24,7 @@ COLUMNS = tuple(dict.fromkeys((*OFFER_KEYS, *HELPERS, "regions", *FACTS)))
 ESTIMATE = (
     "gpus", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "mfu",
     "memory_gb_per_gpu", "layout", "time", "exposed_share", "scaling_efficiency",
-    "fabric_efficiency", "limited_by", "interval", "assumptions", "warnings",
+    "scaling_from", "fabric_efficiency", "limited_by", "interval", "assumptions", "warnings",
 )  # fmt: skip
 
 

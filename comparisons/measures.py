@@ -38,7 +38,7 @@ from catalog.templatetags.quantities import (
     unknown,
     whole,
 )
-from comparisons.changes import gone
+from comparisons.changes import asked_on, gone
 from comparisons.claims import Claim, of_facts, of_price
 from comparisons.columns import ABSENT, Column, per
 from comparisons.snapshot import NOT_OFFERED
@@ -58,6 +58,16 @@ class Measure:
     better: str = ""
     delta: str = "percent"
     claims: Callable[[Column], Iterable[Claim]] = lambda _column: ()  # that the value rests on
+    facts: tuple[str, ...] = ()  # that the value rests on besides
+
+    def resting_on(self, column: Column) -> Iterator[Claim]:
+        """Every claim that speaks for the value, or against it."""
+        yield from self.claims(column)
+        yield from of_facts(column.offer, self.facts)
+
+    def disputed(self, column: Column) -> bool:
+        """Whether sources disagree on a fact that the value rests on."""
+        return not set(self.facts).isdisjoint(column.offer["disputed"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +106,7 @@ def _estimated(place: int, snapshot: Row) -> Callable[[Column], Iterable[Claim]]
     return claims
 
 
-def _resting(*names: str) -> Callable[[Column], Iterable[Claim]]:
-    return lambda column: of_facts(column.offer, names)
-
-
 # --- For this workload ------------------------------------------------------------------------
-
-
-def asked_on(answer: Row) -> str:
-    """The job, and on how much of it."""
-    title = phrases.said(answer["workload"]["title"])
-    if n := answer["nodes"]:
-        said = ngettext("For %(title)s on %(n)s instance", "For %(title)s on %(n)s instances", n)
-    else:
-        n = answer["gpus"]
-        said = ngettext("For %(title)s on %(n)s GPU", "For %(title)s on %(n)s GPUs", n)
-    return said % {"title": title, "n": number(n)}
 
 
 def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]:
@@ -148,8 +143,9 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
         yield Measure(_("Speed"), _("tokens/s per GPU"),
                       of(lambda r: r["estimate"]["tokens_per_s_per_gpu"]),
                       estimated("tokens_per_s_per_gpu", whole), "high")  # fmt: skip
+    # Each is held against its own smallest count, so that no two are held against each other.
     yield Measure(_("Scaling"), "%", of(lambda r: _hundredths(r["estimate"]["scaling_efficiency"])),
-                  estimated("scaling_efficiency", percent), "", "points")  # fmt: skip
+                  shown(_scaling), "", "")  # fmt: skip
     yield Measure(_("Step time"), _("where it goes"), of(lambda r: r["estimate"]["step_time_s"]),
                   shown(lambda _c, r: duration(r["estimate"]["step_time_s"])
                         + f"<br>{r['shares']}"), "low")  # fmt: skip
@@ -165,6 +161,19 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
                   of(lambda r: (r["nodes"], r["offer"]["gpu_count"])),
                   shown(lambda _c, r: f"{number(r['nodes'])} × {number(r['offer']['gpu_count'])}"
                         f"<small>{escape(r['layout'])}</small>"))  # fmt: skip
+
+
+def _scaling(_column: Column, row: Row) -> str:
+    """In hundredths; over 100 with the reason."""
+    value = row["estimate"]["scaling_efficiency"]
+    if value is None:
+        return unknown()
+    if not row["over"]:
+        return percent(value)
+    why = row["starved"] or gettext(
+        "Over 100 %: on the smallest count that holds the job, its memory slows each GPU down."
+    )
+    return f"{percent(value)}<small>{escape(why)}</small>"
 
 
 def _left_out(column: Column, place: int) -> str:
@@ -186,7 +195,7 @@ def _fact(name: str, unit: Words = "", better: str = "", delta: str = "") -> Mea
     return Measure(
         TITLES.get(name, wording.TITLES.get(name, name)), unit or ATTRIBUTES[name].unit,
         _of(name),
-        lambda c: _fact_cell(name, c.offer), better, delta, _resting(name),
+        lambda c: _fact_cell(name, c.offer), better, delta, facts=(name,),
     )  # fmt: skip
 
 
@@ -240,31 +249,31 @@ def _cliff(column: Column) -> str:
 
 INSIDE = (
     Measure(_("GPU"), "", _gpu, lambda c: cells.gpu_cell(c.offer),
-            claims=_resting("gpu", "gpu_count", "gpu_memory_gb")),
+            facts=("gpu", "gpu_count", "gpu_memory_gb")),
     _fact("scale_up"),
     Measure(_("NVLink domain"), _("GPUs"), _domain, lambda c: cells.domain_cell(c.offer), "high",
-            "count", _resting("scale_up_domain_gpus", "scale_up_domain_guaranteed_gpus")),
+            "count", facts=("scale_up_domain_gpus", "scale_up_domain_guaranteed_gpus")),
     Measure(_("Links per GPU, one way"), "GB/s", _of("scale_up_gbytes_per_s"),
             lambda c: cells.inside_cell(c.offer), "high",
-            claims=_resting("scale_up_gbytes_per_s", "nvlink_generation")),
+            facts=("scale_up_gbytes_per_s", "nvlink_generation")),
 )  # fmt: skip
 BETWEEN = (
     Measure(_("Fabric"), "", _fabric, lambda c: cells.fabric_cell(c.offer),
-            claims=_resting("fabric", "fabric_generation", "fabric_nics",
+            facts=("fabric", "fabric_generation", "fabric_nics",
                             "fabric_gbits_per_s_per_nic")),
     Measure(_("Fabric per GPU, one way"), "Gb/s", _of("fabric_gbits_per_s_per_gpu"),
             lambda c: cells.per_gpu_cell(c.offer), "high",
-            claims=_resting("fabric_gbits_per_s", "gpu_count")),
+            facts=("fabric_gbits_per_s", "gpu_count")),
     Measure(_("Cliff"), _("links ÷ fabric"), _of("cliff"), _cliff, "", "",
-            _resting("scale_up_gbytes_per_s", "fabric_gbits_per_s", "gpu_count")),
+            facts=("scale_up_gbytes_per_s", "fabric_gbits_per_s", "gpu_count")),
     Measure(_("GPUDirect RDMA"), "", _of("gpudirect_rdma"),
-            lambda c: cells.rdma_cell(c.offer), claims=_resting("gpudirect_rdma")),
+            lambda c: cells.rdma_cell(c.offer), facts=("gpudirect_rdma",)),
     _fact("sharp"),
     _fact("oversubscription", _("n to 1"), "low"),
     _fact("measured_all_reduce_gbytes_per_s", "", "high", "percent"),
     _fact("multi_node"),
     _fact("same_fabric"),
-    _fact("max_gpus_on_one_fabric", "", "high", "count"),
+    _fact("max_gpus_on_one_fabric", _("GPUs"), "high", "count"),
 )  # fmt: skip
 
 
@@ -308,7 +317,7 @@ def _of_price(money: Money, *, with_models: bool) -> Iterator[Measure]:
         yield of_model(PriceModel.ON_DEMAND)
         yield of_model(PriceModel.SPOT)
     yield Measure(_("What it is for"), "", lambda c: c.offer["price_includes"] or ABSENT,
-                  lambda c: escape(c.offer["price_includes"] or "") or NOT_APPLICABLE,
+                  lambda c: escape(phrases.said(c.offer["price_includes"] or "")) or NOT_APPLICABLE,
                   claims=lambda c: _own_price(c) if c.offer["price_includes"] else ())  # fmt: skip
 
 
@@ -322,8 +331,8 @@ def _amount(offer: Row, name: str, money: Money) -> str:
         return dollars(money.amount(offer[name], offer))
     if offer["native_amount"] is not None:
         return f"{dollars(offer['native_amount'])} {escape(offer['native_currency'] or '')}"
-    note = f"<small>{escape(offer['price_note'])}</small>" if offer.get("price_note") else ""
-    return _not_published() + note
+    note = phrases.said(offer["price_note"] or "")
+    return _not_published() + (f"<small>{escape(note)}</small>" if note else "")
 
 
 def _where(offer: Row) -> str:
@@ -355,9 +364,14 @@ FACTS = ("gpu", "gpu_count", "scale_up", "scale_up_domain_gpus", "scale_up_gbyte
          "max_gpus_on_one_fabric")  # fmt: skip
 
 
+def _priced(column: Column) -> bool:
+    """Whether there is a price at all: one that is not published was seen nowhere."""
+    return column.offered and column.offer["native_amount"] is not None
+
+
 def _seen(column: Column) -> str:
     offer = column.offer
-    if not column.offered:
+    if not _priced(column):
         return NOT_APPLICABLE
     dated = offer["stale"] or offer["outdated"]
     return old(offer["collected_at"]) if dated else since(offer["collected_at"])
@@ -370,9 +384,10 @@ def _listed(names: Iterable[str]) -> str:
 
 EVIDENCE = (
     Measure(_("Price seen"), "",
-            lambda c: str(c.offer["collected_at"])[:10] if c.offered else ABSENT, _seen),
-    Measure(_("Source of the price"), "", lambda c: c.offer["source_url"] or ABSENT,
-            lambda c: source_link(c.offer["source_url"]) if c.offered else NOT_APPLICABLE,
+            lambda c: str(c.offer["collected_at"])[:10] if _priced(c) else ABSENT, _seen),
+    Measure(_("Source of the price"), "",
+            lambda c: c.offer["source_url"] if _priced(c) else ABSENT,
+            lambda c: source_link(c.offer["source_url"]) if _priced(c) else NOT_APPLICABLE,
             claims=_own_price),
     Measure(_("Interconnect facts checked, the oldest"), "", lambda c: str(c.offer["checked"]),
             lambda c: checked(c.offer["checked"]) if c.offer["checked"] else NOT_APPLICABLE),

@@ -30,6 +30,7 @@ from catalog.presets import chips
 from catalog.query import BadQuery
 from comparisons import address, asked, keeping, outline, paper, rfq, runs
 from comparisons.changes import Change, Kind, changes, size, summary
+from comparisons.columns import title_of_pick
 from comparisons.compare_page import NEW, shown
 from comparisons.form import Snapshot
 from comparisons.models import Comparison, Run
@@ -94,6 +95,9 @@ def new(request: HttpRequest) -> HttpResponse:
         "question": found.question,
         "workload": found.state.get("workload"),
         "size": _size(found),
+        "picks": [title_of_pick(pick, titles) for pick in found.question.picks]
+        if found.question
+        else [],
         "chips": list(chips(request.path, found.state, query, titles)) if query else [],
         "given": _written(request) if request.method == "POST" else {"name": named(found)},
         "wrong": wrong,
@@ -156,7 +160,7 @@ def status_of(context: Mapping[str, Any]) -> int:
 
 def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
     """What the owner's page and a shared one have in common."""
-    run = _named_run(found, request.GET.get("run")) or runs.current(found) or found.last_run
+    run = _named_run(found, request.GET.get("run")) or runs.shown(found)
     context: dict[str, Any] = {
         "room": "comparisons",
         "comparison": found,
@@ -176,12 +180,13 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
     context |= shown(answer, baseline, differences=context["only_differences"]) | money
     was = _named_run(found, request.GET.get("from")) or runs.before(run)
     told = changes(_in_money(was, money["money"], own), answer) if was else []
+    shown_changes = worth_telling(told)
     return context | {
         "was": was,
         "passed": f"&currency={money['money'].code}" if money["money"] != own else "",
-        "changes": worth_telling(told),
-        "all_changes": len(told),
+        "changes": shown_changes,
         "summary": summary(told),
+        "not_shown": summary(each for each in told if each not in shown_changes),
         "columns": _heads(request, context["table"]),
         "links": {
             "all": _here(request, diff=None),
@@ -221,9 +226,9 @@ def printed(request: HttpRequest, found: Comparison, back: str) -> HttpResponse:
     context |= {
         "back": back,
         "paper": paper.paper(context["table"]),
-        "question": list(paper.question(run.results)),
+        "question": list(paper.question(run.results, context["money"])),
         "assumptions": paper.assumptions(run.results, columns),
-        "not_known": paper.not_known(columns),
+        "not_known": paper.not_known(run.results, columns),
         "rfq": rfq.text(run.results, found.name),
     }
     return render(request, "comparisons/print.html", context, status=status_of(context))
@@ -381,7 +386,7 @@ def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 def questions(request: HttpRequest, pk: UUID) -> HttpResponse:
     """What to ask each provider, as text to copy."""
     found = own(request, pk)
-    last = found.runs.first()
+    last = runs.shown(found)
     if last is None:
         raise Http404
     context = {

@@ -10,12 +10,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from catalog import phrases, presets, wording
-from catalog.evidence import unknowns
+from catalog.currency import Money
 from catalog.ranking import OBJECTIVES
+from comparisons.changes import asked_on
 from comparisons.claims import Claim
-from comparisons.columns import Column
+from comparisons.columns import Column, title_of
 from comparisons.form import Snapshot
-from comparisons.measures import asked_on
+from comparisons.rfq import unknown
 from comparisons.table import Line, Table
 
 Row = Mapping[str, Any]
@@ -71,16 +72,16 @@ def _numbered(cell: Any, found: dict[tuple[Any, ...], Cited]) -> Numbered:
 # --- What was asked, assumed, and is not known ------------------------------------------------
 
 
-def question(answer: Snapshot) -> Iterator[tuple[str, str]]:
+def question(answer: Snapshot, money: Money) -> Iterator[tuple[str, str]]:
     """What was asked then, a heading and a text each."""
     asked = answer["asked"]
     for each in answer["workloads"]:
         yield gettext("Workload"), asked_on(each)
     if answer["workloads"]:
         objective = asked["objective"]
-        yield gettext("Ranked by"), str(OBJECTIVES.get(objective, objective))
-    for pick in asked["picks"]:
-        yield gettext("Offers"), pick
+        yield gettext("Ranked by"), money.heading(OBJECTIVES.get(objective, objective))
+    for entry in answer["offers"] if asked["picks"] else ():
+        yield gettext("Offers"), title_of(entry["offer"])
     for name, value in asked["filter"].items():
         yield wording.filter_title(name), _filtered(name, value)
     if not asked["picks"] and not asked["filter"]:
@@ -113,10 +114,10 @@ def assumptions(answer: Snapshot, columns: list[Column]) -> list[tuple[str, str]
     ]
 
 
-def not_known(columns: list[Column]) -> list[tuple[str, str]]:
-    """Of each offer, the facts that nobody states."""
+def not_known(answer: Snapshot, columns: list[Column]) -> list[tuple[str, str]]:
+    """Of each offer, the facts that nobody states: what its provider is asked for."""
     return [
         (column.title, gettext("; ").join(wording.title(name) for name in names))
         for column in columns
-        if (names := unknowns(column.offer))
+        if (names := unknown(column, answer))
     ]

@@ -1,8 +1,7 @@
 """The questions to each provider, made from what is unknown and matters to the comparison.
 
-What matters: a fact that the cost model rests on, or that decides whether so many can be had
-together; of a job on one instance, nothing about the network between several. Then what sources
-disagree on, and a price that is not published or old.
+What matters: each fact that could be asked of the type; of a job on one instance, nothing about the
+network between several. Then what sources disagree on, and a price that is not published or old.
 """
 
 from collections import defaultdict
@@ -12,9 +11,10 @@ from typing import Any
 from django.utils.translation import gettext
 
 from catalog import phrases, wording
-from catalog.applies import arises
+from catalog.evidence import unknowns
+from catalog.facts import ATTRIBUTES
 from catalog.instances import CHECKLIST
-from catalog.templatetags.quantities import day_of
+from catalog.templatetags.quantities import day_of, dollars
 from comparisons.changes import claimed, fact_text, size
 from comparisons.columns import Column
 from comparisons.form import Snapshot
@@ -22,7 +22,6 @@ from comparisons.snapshot import UNHEARD_OF
 from comparisons.table import chosen
 
 Row = Mapping[str, Any]
-WITHIN = {"scale_up", "scale_up_gbytes_per_s", "scale_up_domain_gpus"}  # one instance
 
 
 def questions(snapshot: Snapshot) -> list[tuple[str, list[str]]]:
@@ -59,22 +58,31 @@ def _about(snapshot: Snapshot, name: str) -> str:
     return "\n".join([*lines, gettext("Before we order, please confirm:")])
 
 
-def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
-    offer = column.offer
+def unknown(column: Column, snapshot: Snapshot) -> list[str]:
+    """The facts of an offer that nobody states, and that matter to the comparison."""
     if column.status == UNHEARD_OF:  # nothing is known, not even that there is such a type
-        yield gettext("Do you offer it, and where?")
-        return
+        return []
     several = not snapshot["workloads"] or any(
         place not in column.results or column.results[place]["nodes"] != 1
         for place in range(len(snapshot["workloads"]))
     )
+    return [
+        name for name in unknowns(column.offer) if several or ATTRIBUTES[name].group != "between"
+    ]
+
+
+def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
+    offer = column.offer
+    if column.status == UNHEARD_OF:
+        yield gettext("Do you offer it, and where?")
+        return
+    open_facts = set(unknown(column, snapshot))
     if offer["gpu"] is None:
         among = " / ".join(wording.gpu(slug, memory=True) for slug in offer["gpu_candidates"])
         yield gettext("Which GPU is it, exactly?") + (f" ({among})" if among else "")
+        open_facts.discard("gpu")
     for question in CHECKLIST:
-        attribute = question.attribute
-        unknown = offer[attribute] is None and arises(attribute, offer)
-        if unknown and (several or attribute in WITHIN):
+        if not open_facts.isdisjoint(question.all):
             yield gettext(question.ask)
     for attribute in offer["disputed"]:
         said = offer["evidence"].get(attribute) or {}
@@ -94,5 +102,5 @@ def _of_price(column: Column) -> Iterator[str]:
     elif offer["usd_per_hour"] is None:
         yield gettext("What does it cost, for how long, and from when can we have it?")
     elif offer["stale"] or offer["outdated"]:
-        seen = {"usd": offer["usd_per_gpu_hour"], "day": day_of(offer["collected_at"])}
+        seen = {"usd": dollars(offer["usd_per_gpu_hour"]), "day": day_of(offer["collected_at"])}
         yield gettext("Is $%(usd)s per GPU-hour, seen on %(day)s, still your price?") % seen

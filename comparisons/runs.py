@@ -65,6 +65,11 @@ def current(comparison: Comparison) -> Run | None:
     return comparison.runs.filter(as_of=None).first()
 
 
+def shown(comparison: Comparison) -> Run | None:
+    """The run that every page and file is of, where none is named."""
+    return current(comparison) or comparison.runs.first()
+
+
 def before(run: Run) -> Run | None:
     """The one that was made before a run, at the prices of its own time."""
     return run.comparison.runs.filter(as_of=None, made_at__lt=run.made_at).first()

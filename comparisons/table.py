@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from catalog.templatetags.quantities import number, safe
+from catalog.templatetags.quantities import NOT_APPLICABLE, mark, number, safe
 from comparisons.asked import SHOWN
 from comparisons.changes import SAME, percent, signed
 from comparisons.claims import Claim, of_facts, of_price
@@ -43,6 +43,11 @@ class Line:
     cells: list[Cell]
     same: bool
 
+    @property
+    def says(self) -> bool:
+        """Whether it tells anything of any offer."""
+        return any(cell.html != NOT_APPLICABLE for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -69,7 +74,7 @@ def table(snapshot: Snapshot, baseline: str = "", *, differences: bool = False) 
     """The first columns of a snapshot, as a table."""
     columns = chosen(snapshot, baseline)
     found = [
-        (str(group.title), [_line(measure, columns) for measure in group.measures])
+        (str(group.title), [line for m in group.measures if (line := _line(m, columns)).says])
         for group in groups(snapshot, columns)
     ]
     lines = [line for _title, lines in found for line in lines]
@@ -122,19 +127,32 @@ def _column(snapshot: Snapshot, entry: Row) -> Column:
 
 
 def _line(measure: Measure, columns: Sequence[Column]) -> Line:
-    values = [measure.value(column) for column in columns]
-    same = all(_equal(value, values[0]) for value in values)
+    disputed = [measure.disputed(column) for column in columns]
+    said = [measure.value(column) for column in columns]
+    same = len(set(disputed)) == 1 and all(_equal(value, said[0]) for value in said)
+    # What sources disagree on is held against nothing, as what nobody says.
+    values = [None if contested else value for contested, value in zip(disputed, said, strict=True)]
     best = _best(measure, values) if not same else None
     cells = [
         Cell(
-            safe(measure.html(column)),
+            _shown(measure, column, disputed=contested),
             *(_delta(measure, value, values[0]) if place else ("", "")),
             best=best is not None and value == best,
-            claims=tuple(measure.claims(column)),
+            claims=tuple(measure.resting_on(column)),
         )
-        for place, (column, value) in enumerate(zip(columns, values, strict=True))
+        for place, (column, value, contested) in enumerate(
+            zip(columns, values, disputed, strict=True)
+        )
     ]
     return Line(str(measure.title), str(measure.unit), cells, same and len(columns) > 1)
+
+
+def _shown(measure: Measure, column: Column, *, disputed: bool) -> SafeString:
+    """A value; with the mark of a dispute, where its own cell has none."""
+    html = measure.html(column)
+    if disputed and 'href="#disputed"' not in html:
+        html = f'<span class="dis">{html}{mark("disputed", gettext("disputed"))}</span>'
+    return safe(html)
 
 
 def _equal(value: Any, other: Any) -> bool:
@@ -192,6 +210,6 @@ def _sources(column: Column) -> list[Source]:
             about = (claim.source, claim.basis, claim.day)
             by_source.setdefault(about, []).append(claim.title)
     return [
-        Source(text, basis, day, ", ".join(dict.fromkeys(facts)))
+        Source(text, basis, day, gettext(", ").join(dict.fromkeys(facts)))
         for (text, basis, day), facts in by_source.items()
     ]

@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import uuid
+from datetime import date
 from typing import Any
 
 import pytest
 
+from catalog.models import Rate
 from comparisons.models import Comparison, Run
 from tests.comparisons.conftest import JOB, PICKS, SMALL
 
@@ -174,6 +176,23 @@ def test_a_run_as_csv_has_a_line_an_offer(call, kept):
     assert "fabric" in by_key["acme/dark"]["unknown"].split(";")
     assert by_key["acme/dark"]["fabric"] == ""
     assert call("get", f"{kept}/export/?format=csv") == text
+
+
+def test_a_run_of_another_day_is_not_what_files_are_of(call, kept):
+    """They are of the answer that the page shows."""
+    before = [call("get", f"{kept}/{each}/") for each in ("export", "rfq")]
+    call("post", f"{kept}/run/", {"as_of": "1990-01-01"}, 201)
+    assert [call("get", f"{kept}/{each}/") for each in ("export", "rfq")] == before
+
+
+def test_in_another_currency_a_file_has_its_amounts_besides(call, kept):
+    Rate.objects.create(currency="EUR", usd_per_unit="1.25", day=date(2026, 11, 20), source="ECB")
+    assert "eur_per" not in call("get", f"{kept}/export/?format=csv")
+    pk = call("post", body=BODY | {"currency": "EUR"}, status=201)["id"]
+    call("post", f"{pk}/run/", {}, 201)
+    for row in csv.DictReader(io.StringIO(call("get", f"{pk}/export/?format=csv"))):
+        for name in ("per_hour", "per_gpu_hour", "per_mtoken", "per_mtoken_high"):
+            assert float(row[f"eur_{name}"]) == pytest.approx(float(row[f"usd_{name}"]) / 1.25)
 
 
 def test_formulas_of_a_provider_are_text_in_a_file(call, market):

@@ -1,6 +1,7 @@
 """The pages: /compare/ for anyone, one's own for oneself, a link for whoever has it."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 from urllib.parse import quote
@@ -9,8 +10,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from catalog import candidates
+from catalog import candidates, ingest
 from catalog.models import Provider
+from catalog.records import NO_PRICE_FOUND
 from comparisons import runs
 from comparisons.invariants import digest
 from comparisons.models import Comparison, Run, Share
@@ -89,7 +91,7 @@ def test_for_a_workload_there_are_rank_cost_speed_and_waiting(see):
         assert len(row(html, title)) == 3
     assert re.match(r"\d+\.\d+ \d+\.\d+–\d+\.\d+$", row(html, "Cost of work")[0])
     assert 'role="img" aria-label="compute ' in html
-    assert "less than the baseline." in words(html)
+    assert re.search(r"less than the baseline, Acme ib\.", words(html))
 
 
 def test_make_baseline_moves_a_column_to_the_front(see):
@@ -210,6 +212,73 @@ def test_in_another_currency_amounts_are_so_and_the_rate_is_named(see):
     assert "1 EUR = $1.25, rate of 2026-11-20" in words(html)
 
 
+def cell(html: str, title: str, place: int) -> str:
+    """One cell of a row, as HTML."""
+    line = re.search(rf'<th scope="row">{re.escape(title)}.*?</tr>', html)
+    assert line, title
+    return re.findall(r"<td>.*?</td>", line[0])[place]
+
+
+def dispute(subject: str, **values: Any) -> None:
+    """Two pages of one provider that say otherwise."""
+    ((name, pair),) = values.items()
+    for page, value in zip(("blog", "faq"), pair, strict=True):
+        said = facts(subject, **{name: value})[-1]
+        ingest.state([replace(said, source=f"https://acme.example/{page}")], page)
+
+
+@pytest.mark.parametrize(
+    ("fact", "values", "title"),
+    [
+        ("scale_up_domain_gpus", (4, 8), "NVLink domain"),
+        ("fabric_gbits_per_s", (1600, 800), "Fabric per GPU, one way"),
+        ("max_gpus_on_one_fabric", (512, 2048), "Largest cluster"),
+        ("sharp", ("yes", "no"), "SHARP"),
+        ("fabric", ("roce", "infiniband"), "Fabric"),
+        ("gpudirect_rdma", ("yes", "no"), "GPUDirect RDMA"),
+    ],
+)
+def test_what_is_disputed_looks_so_and_is_held_against_nothing(see, fact, values, title):
+    """Neither better nor worse, and never the best of its row; whichever column is the baseline."""
+    dispute("acme/roce", **{fact: values})
+    for baseline in ("acme/ib", "acme/roce"):
+        html = see(f"{THREE}&baseline={quote(baseline)}")
+        place = 1 if baseline == "acme/ib" else 0
+        shown = cell(html, title, place)
+        assert 'class="dis"' in shown
+        assert "≠" in shown or 'href="#disputed"' in shown
+        assert 'class="best"' not in shown
+        assert not re.search("better|worse|same", cell(html, title, 1))
+
+
+def test_a_row_that_says_nothing_of_any_offer_is_left_out(see, market):
+    assert "What it is for" not in see(THREE)
+    said = offer("roce", "16", facts=facts("acme/roce"), price_includes="two weeks")
+    market(days=1, roce=None, more=(said,))
+    assert row(see(THREE), "What it is for") == ["—", "two weeks", "—"]
+
+
+def test_a_price_that_is_not_published_was_seen_nowhere(see, market):
+    quoted = offer("dark", None, facts=facts("acme/dark"), price_note=NO_PRICE_FOUND)
+    market(days=1, dark=None, more=(quoted,))
+    html = see(THREE)
+    assert row(html, "This offer")[2].startswith("not published")
+    assert row(html, "Price seen")[2] == "—"
+    assert row(html, "Source of the price")[2] == "—"
+    japanese = see(THREE, **{"accept-language": "ja"})
+    assert NO_PRICE_FOUND not in japanese
+
+
+def test_scaling_over_100_says_why_and_is_held_against_nothing(see):
+    html = see(f"{THREE}&{WORK}")
+    shown = row(html, "Scaling")
+    over = [text for text in shown if float(text.split()[0]) > 100]
+    assert over, shown
+    for text in shown:
+        assert "points" not in text
+    assert all("the smallest count" in text for text in over)
+
+
 # --- One's own --------------------------------------------------------------------------------
 
 
@@ -325,7 +394,7 @@ def test_its_page_tells_what_changed_since(mine, market, as_ada):
     text = words(html)
     assert "What changed since" in text
     assert "was $1.00" in text
-    assert "$1.875" in text
+    assert "$1.88" in text
     assert "no longer listed" in text
     assert "for January" in text
     assert "$0" not in text

@@ -75,11 +75,52 @@ def test_a_price_that_moved_is_told_with_both_sides_and_its_effect(saved, market
     assert (change.was, change.now) == ("1", "1.875")
     assert change.delta_percent == pytest.approx(87.5)
     assert change.seen == (MONDAY + DAY).date()
-    assert (change.was_text, change.now_text) == ("$1.00", "$1.875")
+    assert (change.was_text, change.now_text) == ("$1.00", "$1.88")
     assert "rank " in change.effect
     assert "cost of work +88 %" in change.effect
     assert set(by_kind(run, Kind.RANK)) == {"acme/dark", "acme/roce"}  # it fell behind the other
     assert summary(runs.since(run)) == "1 price, 2 ranks"
+
+
+def test_what_several_changes_did_is_said_of_none_alone(saved, market):
+    """One price and two facts of an offer: nobody can tell which of them moved its cost."""
+    comparison = saved()
+    runs.refresh(comparison)
+    slower = facts("acme/ib", **IB | {"fabric_nics": 4})
+    market(days=1, ib=None, roce="17", more=(offer("ib", "30", facts=slower),))
+    run = runs.refresh(comparison)
+    found = [c for c in runs.since(run) if c.key == "acme/ib" and c.kind is not Kind.RANK]
+    kinds = [change.kind for change in found]
+    assert kinds.count(Kind.PRICE) == 1
+    assert kinds.count(Kind.FACT) > 1
+    more = len(found) - 1
+    for change in found:
+        assert change.others == more
+        assert change.as_json()["effects_shared_with"] == more
+        assert change.effect.startswith(f"together with {more} other changes: ")
+    alone = by_kind(run, Kind.PRICE)["acme/roce"]
+    assert alone.others == 0
+    assert "together" not in alone.effect
+
+
+def test_fewer_gpus_at_one_price_are_a_higher_price_of_each(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    half = offer("dark", "8", facts=facts("acme/dark", gpu_count=4))
+    market(days=1, dark=None, more=(half,))
+    change = by_kind(runs.refresh(comparison), Kind.PRICE)["acme/dark"]
+    assert (change.was_text, change.now_text) == ("$1.00", "$2.00")
+    assert change.delta_percent == 100
+    assert change.others > 0  # the facts that changed with it
+
+
+def test_prices_have_two_decimals_but_where_they_would_look_alike(saved, market):
+    comparison = saved()
+    runs.refresh(comparison)
+    market(days=1, dark="8.02", roce="16.7004")
+    prices = by_kind(runs.refresh(comparison), Kind.PRICE)
+    assert (prices["acme/dark"].was_text, prices["acme/dark"].now_text) == ("$1.0000", "$1.0025")
+    assert prices["acme/roce"].now_text == "$2.09"
 
 
 def test_what_is_gone_is_not_offered_and_saves_nothing(saved, market):

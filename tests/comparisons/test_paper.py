@@ -7,12 +7,13 @@ from datetime import date
 import pytest
 from django.test import Client
 
-from catalog import ingest
+from catalog import ingest, wording
+from catalog.instances import CHECKLIST
 from catalog.models import Rate
 from comparisons import rfq, runs
 from comparisons.models import Share
 from scoring import MODEL_VERSION
-from tests.comparisons.conftest import JOB, PICKS, facts, offer
+from tests.comparisons.conftest import JOB, PICKS, SMALL, facts, offer
 from tests.comparisons.test_comparison_pages import row, words
 
 
@@ -107,7 +108,8 @@ def test_of_a_dispute_both_claims_are_listed(printed):
 def test_who_was_not_there_can_tell_what_was_asked_when_and_of_what(printed, settings):
     text = words(printed(objective="time"))
     assert "For llama3-70b-pretrain on 64 GPUs" in text
-    assert f"Offers {' '.join(PICKS)}" in text
+    names = " ".join(pick.replace("acme/", "Acme ") for pick in PICKS)
+    assert f"Offers {names}" in text
     assert re.search(
         rf"run on \d{{4}}-\d\d-\d\d \d\d:\d\d UTC with cost model {MODEL_VERSION}", text
     )
@@ -131,11 +133,23 @@ def test_its_error_assumptions_unknowns_and_questions_are_on_it(printed, saved):
     html = printed()
     text = words(html)
     assert re.search(r"Median error [\d.]+ %, 90th percentile [\d.]+ %", text)
-    assert "fabric is unknown: assumed ethernet (Acme dark)" in text
+    assert "fabric is unknown: assumed Ethernet (Acme dark)" in text
     assert "storage, egress and taxes cost more" in text
     assert re.search(r"<dt>Acme dark</dt><dd>[^<]*Fabric", html)
     run = saved().__class__.objects.order_by("created_at").first().last_run
     assert words(rfq.text(run.results, "Q1")) in text
+
+
+@pytest.mark.parametrize("asked", [{"gpus": 64}, {"workload": SMALL, "gpus": 8}])
+def test_whatever_it_lists_as_unknown_its_provider_is_asked_for(printed, asked):
+    asks = {wording.title(name): question.ask for question in CHECKLIST for name in question.all}
+    html = printed(**asked)
+    lists = dict(re.findall(r"<dt>Acme (\w+)</dt><dd>([^<]*)</dd>", html))
+    assert lists
+    letter = html.split("<pre>")[1].split("</pre>")[0]
+    for name, unknown in lists.items():
+        for title in unknown.split("; "):
+            assert f" {name}: {asks[title]}" in letter, (name, title)
 
 
 def test_what_changed_since_the_run_before_is_on_it(saved, market, as_ada):
@@ -155,6 +169,7 @@ def test_in_another_currency_it_names_the_rate_and_the_providers_own_price(print
     Rate.objects.create(currency="EUR", usd_per_unit="1.25", day=date(2026, 11, 20), source="ECB")
     html = printed(currency="EUR")
     assert "1 EUR = $1.25, rate of 2026-11-20" in words(html)
+    assert "Ranked by € per million tokens" in words(html)
     assert any("price: 24 USD" in says for says, *_rest in evidence(html).values())
 
 

@@ -53,6 +53,15 @@ def test_a_price_above_the_threshold_is_told_with_its_source(comparison: Compari
     assert Delivery.objects.get().pk == event.pk
 
 
+def test_a_price_that_rises_by_the_very_threshold_is_told(comparison: Comparison) -> None:
+    """As floats 26.4 over 24 is 1.0999999999999999."""
+    watch_of(comparison, threshold=10)
+    run(comparison, [offer(A, "24"), offer(B, "24")])
+    run(comparison, [offer(A, "26.40"), offer(B, "26.39")])
+    assert told() == [[(A, "24", "26.40")]]
+    assert Event.objects.get().payload["changes"][0]["delta_percent"] == 10
+
+
 def test_a_price_that_creeps_is_held_against_what_was_told(comparison: Comparison) -> None:
     """1 % a day, while the other jumps: told once it has made 5 %, and then from there."""
     watch_of(comparison, threshold=5)
