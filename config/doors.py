@@ -1,10 +1,7 @@
 """What holds at the doors: how often one may knock, who reads from where, how many at once."""
 
 import re
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
@@ -13,15 +10,19 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts import limits
 from accounts.models import Token
-from catalog.replies import problem, unavailable
+from catalog.replies import problem
 from config import errors
+from config.places import Places
 
 Answer = Callable[[HttpRequest], HttpResponse]
 API = "/api/v1/"
 READS = ("GET", "HEAD", "OPTIONS")
-AT_ONCE = 2  # that compute or change something, in a process of four threads: two answer reads
-WRITING = re.compile(r"/(?:api/v1|compar(?:e|isons)|measurements|watches)/")
-READING = re.compile(r"/(?:compare/|api/v1/networks/|workloads/[^/])")
+# A process has four threads. Two may take seconds over an estimate; a short write never waits for
+# those, and leaves a thread to reads even where each waits for a lock.
+ESTIMATES, WRITES = Places(most=2, each=1), Places(most=3, each=2)
+ESTIMATED = re.compile(r"/(?:compare/|api/v1/networks/|workloads/[^/])")  # where it is read
+ORDERED = re.compile(r"/(?:api/v1/estimates/|measurements/|.*/run/)")  # where it is sent for
+WRITTEN = re.compile(r"/(?:api/v1|comparisons|measurements|watches)/")
 EXPOSED = (
     "Content-Disposition, ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
     "Retry-After"
@@ -74,7 +75,8 @@ class RateLimits:
 
     Who shows no token is counted, and refused, before anything is asked of the database. Whether a
     token is one of ours only the database knows, so that is `accounts.limits.TokenThrottle`'s, and
-    one that is not counts as an anonymous request after all.
+    one that is not counts as an anonymous request after all. What is refused before anyone looked
+    at the token, as a body too large or a busy service is, counts for nobody.
     """
 
     def __init__(self, get_response: Answer) -> None:
@@ -85,10 +87,11 @@ class RateLimits:
             return self.get_response(request)
         refused = None if _shows_token(request) else _count(request)
         response = refused or self.get_response(request)
-        if not hasattr(request, "standing"):
+        if not hasattr(request, "standing") and hasattr(request, "auth"):  # DRF looked
             response = _count(request) or response
-        for name, value in request.standing.headers.items():  # type: ignore[attr-defined]
-            response[name] = value
+        if standing := getattr(request, "standing", None):
+            for name, value in standing.headers.items():
+                response[name] = value
         return response
 
     def process_view(
@@ -120,64 +123,51 @@ def _count(request: HttpRequest) -> HttpResponse | None:
 
 # --- How many at once -------------------------------------------------------------------------
 
-_busy: Counter[str] = Counter()
-_lock = threading.Lock()
-
 
 def few_at_once(get_response: Answer) -> Answer:
-    """What computes or changes something runs twice at a time in a process, so that reads go on.
+    """What estimates has few places in a process and what writes has others, so that reads go on.
 
     Nobody waits for such a place: a thread that waits answers no reads. One caller is told that it
     is his own doing. It stands behind `bounded_bodies`: a body that is slow to come is no request.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
-        if not _computes(request):
+        if (places := _places(request)) is None:
             return get_response(request)
-        with _one_of_few(who := _caller(request)) as let_in:
-            return get_response(request) if let_in else _too_many_at_once(request, who)
+        with places.one(who := caller(request)) as let_in:
+            return get_response(request) if let_in else _too_many_at_once(request, places, who)
 
     return answer
 
 
-def _computes(request: HttpRequest) -> bool:
-    """Whether it changes something, or may take seconds."""
-    return bool((READING if request.method in READS else WRITING).match(request.path))
+def _places(request: HttpRequest) -> Places | None:
+    """Among whom it takes a place; None for what is read at once."""
+    if request.method in READS:
+        return ESTIMATES if ESTIMATED.match(request.path) else None
+    if ORDERED.match(request.path):
+        return ESTIMATES
+    return WRITES if WRITTEN.match(request.path) else None
 
 
-@contextmanager
-def _one_of_few(who: str) -> Iterator[bool]:
-    """Whether less than AT_ONCE requests of this kind are under way here; then `who` has one."""
-    with _lock:
-        if let_in := _busy.total() < AT_ONCE:
-            _busy[who] += 1
-    try:
-        yield let_in
-    finally:
-        if let_in:
-            with _lock:
-                _busy[who] -= 1
-                if not _busy[who]:
-                    del _busy[who]
-
-
-def _caller(request: HttpRequest) -> str:
+def caller(request: HttpRequest) -> str:
+    """Whoever asks, as places know them: by the token that is shown, else by address."""
     shown = request.headers.get("Authorization", "") if _shows_token(request) else ""
     return sha256(shown.encode()).hexdigest() if shown else limits.address_of(request)
 
 
-def _too_many_at_once(request: HttpRequest, who: str) -> HttpResponse:
+def _too_many_at_once(request: HttpRequest, places: Places, who: str) -> HttpResponse:
     if not request.path.startswith(API):
-        response = errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
+        response = errors.busy(request)
         if request.method in READS:
             response["Refresh"] = response["Retry-After"]  # the browser asks again by itself
         return response
-    if _busy[who] < AT_ONCE:
-        return unavailable("busy", f"{AT_ONCE} requests that compute are under way here.")
+    if not places.has_enough(who):
+        return errors.busy(request)
     response = problem(
         HTTPStatus.TOO_MANY_REQUESTS,
         "too_many_at_once",
-        f"{AT_ONCE} requests of yours are under way here. Wait for one of them.",
+        f"As many requests of yours as may be are under way here: {places.each}. "
+        "Wait for one of them.",
     )
     response["Retry-After"] = "1"
     return response

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
 
-from catalog.replies import RETRY_AFTER_S, problem
+from catalog.replies import RETRY_AFTER_S, problem, unavailable
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +18,7 @@ SAID = {
     403: ("forbidden", "The request did not come from a form of this service."),
     404: ("not_found", "There is no such door. The doors are in /api/v1/schema/."),
     405: ("method_not_allowed", "This address is read; nothing can be sent to it."),
+    408: ("too_slow", "The body did not come in time. Send it again, whole."),
     413: ("too_large", "The body is larger than 1 MB, the most that is read."),
     500: ("internal", "This request failed, and the log of the service says why."),
     503: ("unavailable", "The database does not answer just now. Try again in a moment."),
@@ -31,13 +32,20 @@ def answer(request: HttpRequest, status: int, **said: Any) -> HttpResponse:
     """
     if request.path.startswith("/api/"):
         response = problem(status, *SAID[status])
-    elif status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+    elif status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
         response = HttpResponse(SAID[status][1], content_type="text/plain", status=status)
     else:
         response = page(request, status, **said)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         response["Retry-After"] = str(RETRY_AFTER_S)
     return response
+
+
+def busy(request: HttpRequest) -> HttpResponse:
+    """503: as many as may be are at it in this process, and the next moment has a place."""
+    if request.path.startswith("/api/"):
+        return unavailable("busy", "The service is busy just now. Try again in a moment.")
+    return answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def page(request: HttpRequest, status: int, **said: Any) -> HttpResponse:

@@ -1,7 +1,9 @@
 """What holds for every request: a strict policy, bounded bodies, a 503 without a database."""
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 
 from django.core.exceptions import RequestDataTooBig
@@ -10,7 +12,9 @@ from django.http import HttpRequest, HttpResponse, RawPostDataException, Unreada
 from django.utils.cache import patch_vary_headers
 
 from catalog.query import BadQuery
-from config import errors
+from config import errors, hang_up
+from config.doors import caller
+from config.places import Places
 
 Answer = Callable[[HttpRequest], HttpResponse]
 POLICY = (
@@ -19,9 +23,10 @@ POLICY = (
 )
 # Django's own scripts there write styles into elements.
 ADMINS_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
-# Of a web process's threads, so many may wait for a body; the others go on answering reads.
-BODIES = threading.BoundedSemaphore(2)
-PATIENCE_S = 0.1
+# Of a web process's four threads, so many may wait for a body; the others go on answering reads.
+BODIES = Places(most=2, each=1)
+PATIENCE_S = 0.1  # nearly every body comes with its head, and its place is free in a moment
+GRACE_S, LEAST_BYTES_PER_S = 1.0, 125_000  # the largest body has nine seconds (reliability.md A6)
 
 
 def security_headers(get_response: Answer) -> Answer:
@@ -56,27 +61,47 @@ def who_may_keep(get_response: Answer) -> Answer:
 
 
 def bounded_bodies(get_response: Answer) -> Answer:
-    """A body is read whole before anything else, and only a few at a time.
+    """A body is read whole before anything else, a few at a time, and one of a caller.
 
-    Whoever sends one byte a minute holds such a place, not the service.
+    Whoever sends one byte a minute holds such a place for seconds, and has a 408.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
         if not (request.headers.get("Content-Length") or request.headers.get("Transfer-Encoding")):
             return get_response(request)
-        if not BODIES.acquire(timeout=PATIENCE_S):
-            return errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
-        try:
-            request.body  # noqa: B018 -- kept by the request for whoever asks
-        except RequestDataTooBig:
-            return errors.answer(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        except (UnreadablePostError, RawPostDataException):
-            return errors.answer(request, HTTPStatus.BAD_REQUEST)
-        finally:
-            BODIES.release()
-        return get_response(request)
+        with BODIES.one(caller(request), PATIENCE_S) as let_in:
+            refused = _refused(request) if let_in else errors.busy(request)
+        return refused or get_response(request)
 
     return answer
+
+
+def _refused(request: HttpRequest) -> HttpResponse | None:
+    """None once the body is there, kept by the request for whoever asks."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    given_s = GRACE_S + (int(length) if length.isdecimal() else 0) / LEAST_BYTES_PER_S
+    began = time.monotonic()
+    try:
+        with _hanging_up(int(request.META["SERVER_PORT"]), given_s):
+            request.body  # noqa: B018 -- read
+    except RequestDataTooBig:
+        return errors.answer(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    except (UnreadablePostError, RawPostDataException):
+        return errors.answer(request, HTTPStatus.BAD_REQUEST)
+    late = time.monotonic() - began >= given_s
+    return errors.answer(request, HTTPStatus.REQUEST_TIMEOUT) if late else None
+
+
+@contextmanager
+def _hanging_up(port: int, after_s: float) -> Iterator[None]:
+    """Whoever has not sent all by then never will."""
+    clock = threading.Timer(after_s, hang_up.on_unanswered, [port, after_s - 0.1])
+    clock.daemon = True
+    clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
 
 
 class Unanswerable:

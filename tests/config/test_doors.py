@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 import redis
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.http import HttpResponse
 
 from accounts import limits
@@ -256,34 +257,86 @@ def test_any_site_may_read_and_none_may_write(client):
     assert "Access-Control-Allow-Origin" not in client.get("/healthz")
 
 
-def test_two_that_compute_are_under_way_and_the_third_comes_again_while_reads_go_on(rf):
-    entered, go_on = threading.Semaphore(0), threading.Event()
+ESTIMATES, WRITES = "/api/v1/estimates/", "/api/v1/comparisons/"
+EVE, ADA, BOB, DAN = (f"192.0.2.{n}" for n in range(1, 5))
 
-    def slow(_request):
-        entered.release()
-        go_on.wait(10)
+
+@pytest.fixture
+def under_way():
+    """A door, and how to have requests under way behind it until the test ends."""
+    entered, go_on, threads = threading.Semaphore(0), threading.Event(), []
+
+    def slow(request):
+        if request.headers.get("Slow"):
+            entered.release()
+            go_on.wait(10)
         return HttpResponse()
 
     door = doors.few_at_once(slow)
-    under_way = [threading.Thread(target=door, args=[rf.post("/api/v1/x/")]) for _ in range(2)]
-    for thread in under_way:
-        thread.start()
-    assert all(entered.acquire(timeout=5) for _ in under_way)
-    refused = door(rf.post("/api/v1/x/"))
-    other = door(rf.post("/api/v1/x/", REMOTE_ADDR="192.0.2.9"))
-    pages = [door(rf.post(f"/comparisons/{uuid4()}/run/")), door(rf.post("/measurements/keep/"))]
-    pages += [door(rf.get(each)) for each in ("/compare/?pick=a/b", "/workloads/llama/")]
+
+    def begin(request):
+        request.META["HTTP_SLOW"] = "1"
+        threads.append(threading.Thread(target=door, args=[request]))
+        threads[-1].start()
+        assert entered.acquire(timeout=5)
+
+    yield door, begin
     go_on.set()
-    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
-    assert (other.status_code, other["Retry-After"]) == (503, "2")
-    assert [(each.status_code, each["Retry-After"]) for each in pages] == [(503, "2")] * 4
-    assert ["Refresh" in each for each in pages] == [False, False, True, True]
-    for each in ("/api/v1/gpus/", "/comparisons/", "/workloads/"):
-        assert door(rf.get(each)).status_code == 200
-    for thread in under_way:
+    for thread in threads:
         thread.join(10)
-    assert door(rf.post("/api/v1/x/")).status_code == 200
-    assert not doors._busy
+    assert not doors.ESTIMATES.taken
+    assert not doors.WRITES.taken
+
+
+def test_two_that_estimate_are_under_way_and_the_third_comes_again_while_the_rest_goes_on(
+    rf, under_way
+):
+    door, begin = under_way
+    begin(rf.post(ESTIMATES, REMOTE_ADDR=EVE))
+    begin(rf.post(f"/comparisons/{uuid4()}/run/", REMOTE_ADDR=ADA))
+    refused = door(rf.post(ESTIMATES, REMOTE_ADDR=EVE))
+    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+    for each in (ESTIMATES, f"{WRITES}{uuid4()}/run/", "/measurements/"):
+        other = door(rf.post(each, REMOTE_ADDR=BOB))
+        assert (other.status_code, other["Retry-After"]) == (503, "2"), each
+    for each in ("/compare/?pick=a/b", "/workloads/llama/"):
+        page = door(rf.get(each, REMOTE_ADDR=BOB))
+        assert (page.status_code, page["Refresh"]) == (503, "2"), each
+    for each in ("/api/v1/gpus/", "/comparisons/", "/workloads/"):
+        assert door(rf.get(each)).status_code == 200, each
+    for each in (WRITES, "/account/sign-in/", "/comparisons/new/", "/measurements/keep/"):
+        assert door(rf.post(each)).status_code == (503 if "keep" in each else 200), each
+
+
+def test_one_caller_never_has_all_the_places(rf, under_way):
+    door, begin = under_way
+    begin(rf.post(ESTIMATES, REMOTE_ADDR=EVE))
+    assert door(rf.get("/workloads/llama/", REMOTE_ADDR=EVE)).status_code == 503
+    assert door(rf.post(ESTIMATES, REMOTE_ADDR=ADA)).status_code == 200
+    for _ in range(2):
+        begin(rf.post(WRITES, REMOTE_ADDR=EVE))
+    assert door(rf.post(WRITES, REMOTE_ADDR=EVE)).status_code == 429
+    begin(rf.post(WRITES, REMOTE_ADDR=ADA))
+    assert door(rf.post(WRITES, REMOTE_ADDR=DAN)).status_code == 503
+
+
+@pytest.mark.django_db
+def test_a_token_that_nobody_looked_at_is_counted_for_nobody(knock, token, client, monkeypatch):
+    for _ in range(61):
+        knock()
+    body = {"data": b"x" * 1_100_000, "content_type": "application/json"}
+    shown = {"headers": {"Authorization": f"Bearer {token}"}, "REMOTE_ADDR": "192.0.2.1"}
+    large = client.post(ESTIMATES, **body, **shown)
+    assert (large.status_code, "RateLimit-Limit" in large) == (413, False)
+    with doors.ESTIMATES.one("a"), doors.ESTIMATES.one("b"):
+        assert client.post(ESTIMATES, **shown).status_code == 503
+
+    def away(*_args):
+        raise OperationalError
+
+    monkeypatch.setattr(Token.objects, "of", away)
+    assert knock(token=token).status_code == 503
+    assert limits.take(limits.Limit("anonymous", 60), "192.0.2.1", times=0).used == 61
 
 
 @pytest.mark.django_db

@@ -5,12 +5,13 @@ import select
 import socket
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from django import db
 from pytest_django.live_server_helper import LiveServer
 
-from config import middleware
+from config import hang_up, middleware
 from tests.catalog.market import open_market
 
 
@@ -65,23 +66,51 @@ def test_another_host_is_refused_in_the_form_that_is_read_there(client):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bodies_that_never_come_leave_threads_for_reads(live_server: LiveServer):
+def test_bodies_that_never_come_leave_places_for_others_and_are_hung_up_on(
+    live_server: LiveServer,
+):
     host, port = live_server.thread.host, live_server.thread.port
-    slow = [socket.create_connection((host, port)) for _ in range(6)]
+    slow = [socket.create_connection((host, port)) for _ in range(3)]
     head = b"POST /api/v1/estimates/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    began = time.monotonic()
     for connection in slow:
         connection.sendall(head)
     try:
-        answered = answers(slow, 4)
-        assert [first_line(c) for c in answered] == [b"HTTP/1.1 503 Service Unavailable"] * 4
-        assert len(answers(slow, 5, patience=0.5)) == 4  # two places are taken
+        answered = answers(slow, 2, patience=0.8)
+        assert [first_line(c) for c in answered] == [b"HTTP/1.1 503 Service Unavailable"] * 2
+        assert b'"busy"' in answered[0].recv(4096)
+        with middleware.BODIES.one("somebody else") as let_in:
+            assert let_in
+        (last,) = set(slow) - set(answered)
+        while not answers([last], 1, patience=0.2) and time.monotonic() < began + 10:
+            last.sendall(b" ")  # one byte in a while does not help
+        assert first_line(last) == b"HTTP/1.1 408 Request Timeout"
+        assert 1 <= time.monotonic() - began < 5
     finally:
         for connection in slow:
             connection.close()
     deadline = time.monotonic() + 10
-    while middleware.BODIES._value < 2 and time.monotonic() < deadline:
+    while middleware.BODIES.taken and time.monotonic() < deadline:
         threading.Event().wait(0.05)
-    assert middleware.BODIES._value == 2  # who hangs up gives the place back
+    assert not middleware.BODIES.taken
+
+
+def test_only_connections_that_were_sent_nothing_are_hung_up_on():
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as open_ones:
+        ends = [socket.create_connection(server.getsockname()) for _ in range(2)]
+        (waits, _), (answered, _) = (server.accept() for _ in ends)
+        for each in (*ends, waits, answered):
+            open_ones.enter_context(each)
+        time.sleep(0.3)
+        answered.sendall(b"!")
+        hang_up.on_unanswered(server.getsockname()[1], 0.2)
+        waits.settimeout(0.1)
+        answered.settimeout(0.1)
+        assert waits.recv(1) == b""
+        waits.sendall(b"too late")  # what is to be said still can be
+        assert ends[0].recv(8) == b"too late"
+        with pytest.raises(TimeoutError):
+            answered.recv(1)
 
 
 def answers(

@@ -202,8 +202,22 @@ def prepare() -> None:
 
 
 def granian(port: int) -> list[str]:
-    """The web server: two processes of four threads; more than 32 requests waiting are refused."""
-    where = ["--interface", "wsgi", "--host", HOST, "--port", str(port), "--workers", "2"]
+    """The web server: two processes of four threads; more than 32 requests waiting are refused.
+
+    One request at a time on a connection, which is what `config.hang_up` can end.
+    """
+    where = [
+        "--interface",
+        "wsgi",
+        "--http",
+        "1",
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+        "--workers",
+        "2",
+    ]
     limits = ["--blocking-threads", "4", "--backpressure", "32", "--workers-kill-timeout", "3"]
     return ["-m", "granian", *where, *limits, "--log-level", "warning", "config.wsgi:application"]
 
