@@ -179,7 +179,7 @@ def tick_text(tick: float) -> str:
 
 # --- Prices by region ---------------------------------------------------------------------------
 
-PRICES = 700
+PRICES = 360
 NAMES, CIRCLES = (12, 27), 44  # [units] from the top: two lines of names, then the prices
 
 
@@ -215,7 +215,7 @@ def price_strip(
     title = ngettext(
         "Price of a GPU-hour in %(n)d region", "Price of a GPU-hour in %(n)d regions", regions
     ) % {"n": regions}
-    return drawing.svg(CIRCLES + 68, "wideplot", title, PRICES)
+    return drawing.svg(CIRCLES + 68, "strip prices", title, PRICES)
 
 
 def _ends(

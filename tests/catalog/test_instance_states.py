@@ -73,7 +73,7 @@ def test_every_region_is_a_circle_and_the_ends_have_their_price(client: Client) 
     scrape([offer(region=f"{name[:110]}-{n}", usd=str(20 + n)) for n in range(26)])
     html = page(client, "h100x8")
     prices = client.get("/api/v1/offers/?q=h100x8&rows=region&page_size=50").json()["results"]
-    strip = re.search(r'<svg class="plot wideplot".*?</svg>', html, re.DOTALL)
+    strip = re.search(r'<svg class="plot strip prices".*?</svg>', html, re.DOTALL)
     assert strip
     assert len(circles(strip[0])) == len(prices) == 26
     for end in (min, max):
