@@ -80,9 +80,10 @@ COLUMNS: Mapping[str, Column] = {
         Column("ram_gb", "gpu", _("Host memory"), "GB", _("Host memory"), "n o3"),
         Column("checked", "evidence", _("Checked"), "", _("Checked"), "n w6 inl o4", usual=True,
                sorts=False),
-        Column("collected_at", "evidence", _("Price seen"), "", _("Price seen"), "n o3"),
+        Column("collected_at", "evidence", _("Price seen"), "", _("Price seen"), "n o3",
+               ("native_amount",)),
         Column("source_url", "evidence", _("Source of the price"), "", _("Source of the price"),
-               "w6 o3 src", sorts=False),
+               "w6 o3 src", ("native_amount",), sorts=False),
     )
 }  # fmt: skip
 USUAL = tuple(name for name, column in COLUMNS.items() if column.usual)

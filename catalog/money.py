@@ -19,9 +19,7 @@ TERMS = {
     PriceModel.RESERVED_1Y: 8_760.0,
     PriceModel.RESERVED_3Y: 26_280.0,
 }
-NOT_IN_THE_PRICE = (
-    "storage, egress and taxes cost more, but for what price_includes of an offer names"
-)
+NOT_IN_THE_PRICE = "storage, egress and taxes cost more, except for what an offer's price includes"
 Range = dict[str, float]
 
 

@@ -217,7 +217,7 @@ def said(rows: listing.Page, query: OfferQuery) -> str:
     """What a screen reader hears after the list has changed."""
     count = rows.count or 0
     text = ngettext("%(n)d result", "%(n)d results", count) % {"n": count}
-    if query.sort[0] == ("usd_per_gpu_hour", False):
+    if count and query.sort[0] == ("usd_per_gpu_hour", False):
         return gettext("%(results)s, lowest price first") % {"results": text}
     return text
 

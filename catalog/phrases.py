@@ -7,13 +7,13 @@ as a note of a provider, stays as it stands.
 """
 
 import re
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
 
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
-from catalog import notes
+from catalog import notes, wording
 
 JOINTS = (
     gettext_noop("; "),
@@ -23,6 +23,12 @@ JOINTS = (
 RULE = re.compile(r"rule: (.+?)((?: \(\S+\))?)", re.DOTALL)  # and what it rests on, in brackets
 HOLE = re.compile(r"%\\?\((\w+)\\?\)s")
 
+# Holes that are filled with a slug, and what people write for it.
+SLUGS: Mapping[str, Callable[[str], str]] = {
+    "gpu": wording.gpu,
+    "kind": partial(wording.word, "scale_up"),
+    "fabric": partial(wording.word, "fabric"),
+}
 # Holes that are filled with more than one word.
 WORDY = frozenset(
     ("choices", "cluster", "job", "known", "model", "near", "problem", "split",
@@ -123,10 +129,10 @@ REASONS = (
     gettext_noop("at most %(gpus)s GPUs can be had on one fabric"),
     gettext_noop("the fp64 rate of %(gpu)s is not known"),
     gettext_noop(
-        "no split of %(job)s divides over %(gpus)s GPUs: batch %(batch)s, %(layers)s layers, "
+        "no split of the job divides over %(gpus)s GPUs: batch %(batch)s, %(layers)s layers, "
         "%(heads)s heads"
     ),
-    gettext_noop("no split of %(job)s divides over %(gpus)s GPUs"),
+    gettext_noop("no split of the job divides over %(gpus)s GPUs"),
     gettext_noop("it fits on %(below)s or %(above)s GPUs"),
     gettext_noop("it fits on %(gpus)s GPUs"),
     gettext_noop(
@@ -143,7 +149,7 @@ REASONS = (
     gettext_noop("logits %(n)s GB"),
     gettext_noop("recompute full"),
     gettext_noop("recompute selective"),
-    gettext_noop("%(job)s fits on no count of its GPUs that can be had together"),
+    gettext_noop("the job fits on no count of its GPUs that can be had together"),
     gettext_noop("on %(gpus)s GPUs it is never finished: failures stop it faster than it moves"),
     gettext_noop("takes %(hours)s h on %(gpus)s GPUs, not %(limit)s"),
     gettext_noop("its price is not published"),
@@ -158,13 +164,16 @@ REASONS = (
 )
 # What an estimate took for granted, what limits it, and what is odd about it.
 ASSUMED = (
+    gettext_noop("storage, egress and taxes cost more, except for what an offer's price includes"),
     gettext_noop("gpudirect is unknown: assumed yes"),
     gettext_noop("gpudirect is unknown: assumed no"),
     gettext_noop("peer-to-peer over PCIe is unknown: assumed on for this GPU"),
     gettext_noop("peer-to-peer over PCIe is unknown: assumed off for this GPU"),
-    gettext_noop("scale_up is unknown: assumed %(kind)s, as %(gpu)s is usually built"),
+    gettext_noop(
+        "how the GPUs are joined is unknown: assumed %(kind)s, as %(gpu)s is usually built"
+    ),
     gettext_noop("fabric is unknown: assumed %(fabric)s"),
-    gettext_noop("fabric_gbits_per_s is unknown: assumed %(rate)s Gbit/s per GPU"),
+    gettext_noop("the fabric's rate is unknown: assumed %(rate)s Gb/s per GPU"),
     gettext_noop("messages are not overlapped with compute"),
     gettext_noop("every sequence has the same context; prompts share the steps"),
     gettext_noop("every sequence has the same context; prompts are read apart"),
@@ -272,15 +281,14 @@ def said(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _said(language: str | None, text: str) -> str:
-    if (language or "en").startswith("en"):
-        return text
+def _said(_language: str | None, text: str) -> str:
     if rule := RULE.fullmatch(text):
         return f"{gettext('rule')}{gettext(': ')}{said(rule[1])}{rule[2]}"
     if found := _phrase(text):
         phrase, filled = found
         parts = {
-            name: said(part) if len(part) < len(text) else part for name, part in filled.items()
+            name: said(part) if len(part) < len(text) else part
+            for name, part in _in_words(filled).items()
         }
         return gettext(phrase) % parts if parts else gettext(phrase).replace("%%", "%")
     for joint in JOINTS:
@@ -289,6 +297,11 @@ def _said(language: str | None, text: str) -> str:
             whole = joint.join(parts_said)
             return text if whole == text else gettext(joint).join(parts_said)
     return text
+
+
+def _in_words(filled: Mapping[str, str]) -> Mapping[str, str]:
+    """What fills the holes, with slugs as people write them."""
+    return {name: SLUGS[name](part) if name in SLUGS else part for name, part in filled.items()}
 
 
 def _phrase(text: str) -> tuple[str, Mapping[str, str]] | None:

@@ -107,7 +107,8 @@ def scaling(curves: Sequence[Mapping[str, Any]], finding: str) -> SafeString:
     drawing, ends = Drawing(), []
     powers = [2**n for n in range(18) if counts[0] <= 2**n <= counts[-1]]
     _frame(drawing, [(x_of(math.log2(n)), f"{n}") for n in powers],
-           [(y_of(share), f"{share}") for share in (0, 25, 50, 75, 100)], "GPU")  # fmt: skip
+           [(y_of(share), f"{share}") for share in (0, 25, 50, 75, 100)],
+           gettext("GPUs"))  # fmt: skip
     _edges(drawing, curves, counts, x_of)
     for index, curve in enumerate(curves):
         at = {point["gpus"]: x_of(math.log2(point["gpus"])) for point in curve["points"]}

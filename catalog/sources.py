@@ -9,7 +9,7 @@ from operator import or_
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, F, Max, Q
+from django.db.models import Count, F, Max, Min, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -33,7 +33,8 @@ FIELDS = (
 
 
 # A type without a price is as old as its facts, and says nothing of how fresh a list is.
-NEWEST = Max("collected_at", filter=Q(native_amount__isnull=False))
+PRICED = Q(native_amount__isnull=False)
+AGES = {"newest": Max("collected_at", filter=PRICED), "oldest": Min("collected_at", filter=PRICED)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Source:
     offers: int
     types: int
     newest: datetime | None  # of its data, not of the attempt
+    oldest: datetime | None  # of its prices that are listed
     quarantined: int  # rows that wait for a person
     coverage: float | None  # of FIELDS, over its types of several GPUs, where each has a place
     fields: Mapping[str, tuple[int, int]]  # of FIELDS, types that it is known and asked of
@@ -187,6 +189,7 @@ def _source(
         offers=offers.get("offers", 0),
         types=types.get("types", 0),
         newest=listed.get("newest") or offers.get("newest"),
+        oldest=listed.get("oldest") or offers.get("oldest"),
         quarantined=quarantined,
         coverage=round(known / asked, 4) if asked else None,
         fields=fields,
@@ -287,12 +290,13 @@ def _offers() -> dict[str, dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "select provider, count(*), count(*) filter (where price_model = 'quote'), "
-            "max(collected_at) filter (where native_amount is not null) "
+            "max(collected_at) filter (where native_amount is not null), "
+            "min(collected_at) filter (where native_amount is not null) "
             "from offer_listing group by provider"
         )
         return {
-            slug: {"offers": offers, "quotes": quotes, "newest": newest}
-            for slug, offers, quotes, newest in cursor.fetchall()
+            slug: {"offers": offers, "quotes": quotes, "newest": newest, "oldest": oldest}
+            for slug, offers, quotes, newest, oldest in cursor.fetchall()
         }
 
 
@@ -301,7 +305,7 @@ def _listed() -> dict[str, dict[str, Any]]:
     rows = Offer.objects.filter(ended_at=None).values(slug=F("listed_by"))
     of_others = Count("id", filter=~Q(listed_by=F("instance_type__provider")))
     checks = Count("id", filter=Q(cross_check=True))
-    return _by_slug(rows.annotate(of_others=of_others, checks=checks, newest=NEWEST))
+    return _by_slug(rows.annotate(of_others=of_others, checks=checks, **AGES))
 
 
 def _by_slug(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:

@@ -73,7 +73,7 @@ def _fewest(asked: Asked, machine: Machine) -> int:
     except scoring.FieldError as problem:  # a figure that the model lacks, of this GPU alone
         raise Unfit(str(problem)) from None
     if size is None:
-        raise Unfit(f"{asked.job.name} fits on no count of its GPUs that can be had together")
+        raise Unfit("the job fits on no count of its GPUs that can be had together")
     return size.gpus
 
 

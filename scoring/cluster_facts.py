@@ -183,7 +183,8 @@ class Facts:
         usual = self.gpu.scale_up
         if usual == "nvlink_bridge" and case != "high":
             usual = "pcie"  # bridges are an option that most providers do not fit
-        notes.append(f"scale_up is unknown: assumed {usual}, as {self.gpu.slug} is usually built")
+        built = f"assumed {usual}, as {self.gpu.slug} is usually built"
+        notes.append(f"how the GPUs are joined is unknown: {built}")
         return usual
 
     def domain_read(
@@ -237,7 +238,7 @@ class Facts:
             per_gpu = unknown[case]
             if fabric in ("infiniband", "roce", "efa") and self.fabric is not None:
                 per_gpu = max(per_gpu, {"low": 12.5, "expected": 100.0, "high": 400.0}[case])
-            notes.append(f"fabric_gbits_per_s is unknown: assumed {per_gpu:g} Gbit/s per GPU")
+            notes.append(f"the fabric's rate is unknown: assumed {per_gpu:g} Gb/s per GPU")
             warnings.append("the fabric's rate is unknown: the interval is wide")
             rate = per_gpu * count * GIGA / BITS_PER_BYTE
         return fabric, rate

@@ -198,7 +198,7 @@ def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) 
         layout = least_memory(job, gpus)
         if layout is None:
             reasons.append(
-                f"no split of {job.name} divides over {gpus} GPUs: batch {job.global_batch}, "
+                f"no split of the job divides over {gpus} GPUs: batch {job.global_batch}, "
                 f"{job.transformer.layers} layers, {job.transformer.heads} heads"
             )
     elif layout is None:
@@ -207,7 +207,7 @@ def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) 
             total = np.asarray(decode_memory(cluster, job, rows).total)
             layout = rows.row(int(np.argmin(total)))
         else:
-            reasons.append(f"no split of {job.name} divides over {gpus} GPUs")
+            reasons.append(f"no split of the job divides over {gpus} GPUs")
     fixed = "as asked" if given else "the least"
     if layout is not None:
         split = ", ".join(f"{k} {v}" for k, v in layout.as_json().items() if v not in (1, 0))

@@ -303,12 +303,15 @@ def _hour_cell(row: Row, money: Money = DOLLARS) -> str:
 
 
 def _seen_cell(row: Row) -> str:
+    """A price that is not published was seen nowhere, and has no source."""
+    if row["native_amount"] is None:
+        return NOT_APPLICABLE
     dated = row["stale"] or row["outdated"]
     return old(row["collected_at"]) if dated else since(row["collected_at"])
 
 
 def _source_cell(row: Row) -> str:
-    return source_link(row["source_url"])
+    return NOT_APPLICABLE if row["native_amount"] is None else source_link(row["source_url"])
 
 
 CELLS: Mapping[str, Callable[[Row], str]] = {

@@ -159,6 +159,14 @@ def since(moment: date | datetime | str | None) -> SafeString:
 
 
 @register.filter
+def ages(newest: datetime | None, oldest: datetime | None) -> SafeString:
+    """The age of the newest of several, and of the oldest where that is of another day."""
+    if day_of(newest) == day_of(oldest):
+        return since(newest)
+    return safe(f"{since(newest)} – {since(oldest)}")
+
+
+@register.filter
 def checked(moment: date | str | None) -> SafeString:
     """When a fact was last checked; with the clock mark where that is too long ago."""
     day = day_of(moment)

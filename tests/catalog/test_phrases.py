@@ -110,12 +110,27 @@ def test_parts_of_a_sentence_are_said_and_their_figures_kept() -> None:
         "重み 2 GB",
         "24 GB",
         "16 GB",
-        "t4-pcie-16gb",
+        "T4",
         "tp 64",
     ):
         assert kept in told
-    two = japanese("the fp64 rate of x is not known; its price is not published")
-    assert two == "x の fp64 性能が不明；価格は非公開"
+    two = japanese("the fp64 rate of l4-pcie-24gb is not known; its price is not published")
+    assert two == "L4 の fp64 性能が不明；価格は非公開"
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        ("fabric is unknown: assumed gpudirect_tcpx", "fabric is unknown: assumed GPUDirect-TCPX"),
+        ("how the GPUs are joined is unknown: assumed pcie, as h100-pcie-80gb is usually built",
+         "how the GPUs are joined is unknown: assumed PCIe only, as H100 PCIe is usually built"),
+        ("12 + 4 = 24 GB per GPU exceeds the 16 GB of t4-pcie-16gb (the least, with tp 8)",
+         "12 + 4 = 24 GB per GPU exceeds the 16 GB of T4 (the least, with tp 8)"),
+        ("must be one of: nvswitch, pcie", "must be one of: nvswitch, pcie"),  # as it is written
+    ],
+)  # fmt: skip
+def test_in_english_too_a_slug_is_said_as_people_write_it(told: str, read: str) -> None:
+    assert said(told) == read
 
 
 def test_what_nobody_phrased_stays_as_it_stands() -> None:

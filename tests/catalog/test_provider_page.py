@@ -1,6 +1,7 @@
 """The page of one provider: its state, what is known of its types, what was refused and where."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -12,6 +13,8 @@ from catalog import provider_page
 from catalog.ingest import publish
 from catalog.models import Lease, RunState
 from catalog.records import Gate, Normalised, Rejected
+from catalog.templatetags.cells import CELLS
+from catalog.templatetags.quantities import NOT_APPLICABLE, ages
 from tests.catalog.conftest import MONDAY, begin, facts, offer, scrape
 
 pytestmark = pytest.mark.django_db
@@ -109,3 +112,19 @@ def test_it_speaks_japanese(client: Client) -> None:
         said = text_of(client, "/providers/acme/", headers={"accept-language": "ja"})
     assert "受け入れなかった行" in said
     assert "読み取れない行" in said
+
+
+def test_the_age_of_a_list_reaches_from_its_newest_price_to_its_oldest() -> None:
+    now = datetime.now(UTC)
+    new, old = now - timedelta(days=1), now - timedelta(days=194)
+    assert re.sub("<[^>]*>", "", ages(new, old)) == "1 d – 194 d"
+    assert re.sub("<[^>]*>", "", ages(new, new)) == "1 d"
+    assert ages(None, None) == ""
+
+
+@pytest.mark.parametrize("cell", ["collected_at", "source_url"])
+def test_a_price_that_is_not_published_was_seen_nowhere_and_has_no_source(cell: str) -> None:
+    row = {"native_amount": None, "collected_at": datetime.now(UTC), "stale": False,
+           "outdated": False, "source_url": "https://example.com/types"}  # fmt: skip
+    assert CELLS[cell](row) == NOT_APPLICABLE
+    assert CELLS[cell](row | {"native_amount": 2}) != NOT_APPLICABLE
