@@ -51,7 +51,7 @@ CHECKLIST = (
     Question(
         "scale_up_gbytes_per_s",
         _("How fast, per GPU and one way?"),
-        _("What NVLink bandwidth has each GPU, in GB/s one way?"),
+        _("What NVLink bandwidth has each GPU, and each pair of them, in GB/s one way?"),
         ("scale_up_pair_gbytes_per_s", "nvlink_generation"),
     ),
     Question(

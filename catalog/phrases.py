@@ -164,6 +164,11 @@ REASONS = (
 )
 # What an estimate took for granted, what limits it, and what is odd about it.
 ASSUMED = (
+    # why a source could not be read
+    gettext_noop("%(host)s: the host's name could not be looked up"),
+    gettext_noop("%(host)s answers %(status)s"),
+    gettext_noop("%(host)s redirects more than %(n)s times"),
+    gettext_noop("%(why)s, %(n)s times"),
     gettext_noop("storage, egress and taxes cost more, except for what an offer's price includes"),
     gettext_noop("gpudirect is unknown: assumed yes"),
     gettext_noop("gpudirect is unknown: assumed no"),

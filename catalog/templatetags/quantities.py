@@ -363,6 +363,13 @@ def said(text: str | None) -> str:
 
 
 @register.filter
+def told(text: str | None) -> SafeString:
+    """The same as HTML: what stays English is marked as that for who reads aloud."""
+    there = said(text)
+    return safe(escape(there) if there != text else f'<span lang="en">{escape(there)}</span>')
+
+
+@register.filter
 def source_link(text: str | None) -> SafeString:
     """Each source of a text as a link where it leads anywhere, its address for who looks."""
     return cited(citations(text))

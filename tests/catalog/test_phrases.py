@@ -157,3 +157,10 @@ def test_what_is_unknown_of_a_row_has_words_for_every_filter(name: str) -> None:
     assert bare in wording.UNKNOWN_OF
     with translation.override("ja"):
         assert "_" not in wording.unknown_of(name)
+
+
+def test_why_a_source_could_not_be_read_is_said_whoever_was_asked() -> None:
+    failure = "prices.example: the host's name could not be looked up"
+    assert japanese(failure) == "prices.example：ホスト名を解決できませんでした"
+    assert japanese(f"{failure}, 5 times") == f"{japanese(failure)}（5 回）"
+    assert japanese("prices.example answers 503, 3 times") == "prices.example の応答は 503（3 回）"
