@@ -26,9 +26,9 @@ from catalog.query import (
     Reading,
     country,
     gpu,
-    moment,
     number,
     one_of,
+    past,
     provider,
     slug,
     truth,
@@ -265,7 +265,7 @@ def read(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         Naming every parameter that is unknown, repeated or not of its form.
     """
     reading = Reading(query)
-    as_of = reading.one("as_of", moment)
+    as_of = reading.one("as_of", past)
     whole = reading.asks_for_all()
     filters = {name: value for name in FILTERS if (value := _filter(reading, name)) is not None}
     asked = OfferQuery(

@@ -130,6 +130,14 @@ def moment(text: str) -> datetime:
         raise ValueError("must be a date or time like 2026-11-29 or 2026-11-29T12:00Z.") from None
 
 
+def past(text: str) -> datetime:
+    """The same, of a day that has begun: of the future nobody knows anything."""
+    at = moment(text)
+    if at.date() > datetime.now(UTC).date():
+        raise ValueError("must not be in the future.")
+    return at
+
+
 def words_of_a_cursor(text: str) -> str:
     """A cursor as it was given out; its content is checked where it is used."""
     if len(text) > 2000 or not re.fullmatch(r"[\w.:-]+", text, re.ASCII):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from catalog import presets
 from catalog.currency import DOLLAR
 from catalog.presets import BREAK
-from catalog.query import BadQuery, moment
+from catalog.query import BadQuery, past
 from catalog.questions import as_query
 from comparisons.asked import EMPTY, FILTER_KEYS, SHOWN, Question, question
 from comparisons.picks import Pick
@@ -81,7 +81,7 @@ def readable(given: QueryDict, path: str, *, may_filter: bool = False) -> Addres
         _pick(found, each)
     if text := found.state.get("as_of"):
         try:
-            found.as_of = moment(text)
+            found.as_of = past(text)
         except ValueError as problem:
             found.refuse("as_of", str(problem))
     for name in [each for each in found.state if each not in {*OWN, *VIEW, *FILTER_KEYS}]:

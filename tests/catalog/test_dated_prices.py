@@ -92,6 +92,19 @@ def test_the_figure_on_top_of_a_type_says_that_a_dated_one_is_lower(web: Client)
     assert said in get(web, address)
 
 
+def test_a_time_before_the_catalog_is_unknown_and_one_to_come_is_refused(web: Client) -> None:
+    early = get(web, "/?as_of=2020-01-01")
+    first = (datetime.now(UTC) - 60 * DAY).date()
+    assert f"The catalog begins on {first}: of a time before it nothing is known." in early
+    assert "none could" not in early
+    assert "The catalog begins on" not in get(web, f"/?as_of={first}")
+    assert get(web, f"/?as_of={datetime.now(UTC).date()}"), "the day that is"
+    for door in ("/", "/api/v1/offers/"):
+        answer = web.get(f"{door}?as_of={(datetime.now(UTC) + 2 * DAY).date()}")
+        assert answer.status_code == 400
+        assert "must not be in the future." in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     ("ages", "said"), [((True, True), "all"), ((True, False), "some"), ((False,), ""), ((), "")]
 )
