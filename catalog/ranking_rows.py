@@ -73,7 +73,7 @@ def row_of(result: Mapping[str, Any], money: Money = DOLLARS) -> dict[str, Any]:
         "high": high or 0.0,
         "lost": money.amount(result["usd_lost_to_waiting_per_hour"], offer),
         "terms": terms(result, money),
-        "failures_percent": 100 * (1 - result["goodput"]["share"]),
+        "failures_percent": _lost(result["goodput"]["share"]),
         "starved": starved(estimate),
         "rated": offer["fabric_gbits_per_s_per_gpu"] is not None
         or offer["fabric"] not in {None, "none"},
@@ -90,10 +90,15 @@ def row_of(result: Mapping[str, Any], money: Money = DOLLARS) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _lost(share: float | None) -> float | None:
+    """What failures take of the time, in hundredths; None where an older answer did not keep it."""
+    return None if share is None else 100 * (1 - share)
+
+
 def starved(estimate: Mapping[str, Any]) -> str:
     """Why a GPU does more here than on the fewest that hold the job; empty where it does not."""
     start = estimate.get("scaling_from")
-    if not start or estimate["scaling_efficiency"] < OVER:
+    if not start or (estimate["scaling_efficiency"] or 0) < OVER:
         return ""
     levels = [layout.get("recompute", "none") for layout in (start["layout"], estimate["layout"])]
     count = {"n": number(start["gpus"])}

@@ -146,7 +146,7 @@ class Change:
         if self.kind is Kind.STOCK:
             return wording.filter_title("available")
         if self.kind is Kind.RANK:
-            return f"{gettext('Rank')}, {self.workload}" if self.workload else gettext("Rank")
+            return gettext(", ").join(filter(None, (gettext("Rank"), self.workload)))
         if self.kind in PRICED:
             return gettext("Offer")
         return gettext("Cost model") if self.kind is Kind.MODEL else gettext("The question")

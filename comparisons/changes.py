@@ -35,6 +35,7 @@ from comparisons.change import (
     percent,
     signed,
 )
+from comparisons.columns import beside
 from comparisons.form import FACTS, Snapshot
 from comparisons.snapshot import OFFERED, UNRECORDED
 
@@ -304,7 +305,7 @@ def titles(answer: Snapshot) -> list[str]:
     found = [each["workload"]["title"] for each in answer["workloads"]]
     count = Counter(found)
     return [
-        title if count[title] == 1 else f"{title} ({size(each)})"
+        title if count[title] == 1 else beside(title, size(each))
         for title, each in zip(found, answer["workloads"], strict=True)
     ]
 
@@ -314,6 +315,8 @@ def size(workload: Row) -> str:
     if n := workload["nodes"]:
         return ngettext("%(n)s instance", "%(n)s instances", n) % {"n": number(n)}
     n = workload["gpus"]
+    if n is None:  # an older version did not keep it
+        return gettext("unknown")
     return ngettext("%(n)s GPU", "%(n)s GPUs", n) % {"n": number(n)}
 
 
@@ -322,8 +325,9 @@ def asked_on(answer: Row) -> str:
     title = phrases.said(answer["workload"]["title"])
     if n := answer["nodes"]:
         said = ngettext("For %(title)s on %(n)s instance", "For %(title)s on %(n)s instances", n)
+    elif (n := answer["gpus"]) is None:
+        return title
     else:
-        n = answer["gpus"]
         said = ngettext("For %(title)s on %(n)s GPU", "For %(title)s on %(n)s GPUs", n)
     return said % {"title": title, "n": number(n)}
 
@@ -384,4 +388,4 @@ def counted(kinds: Mapping[str, int]) -> str:
         gettext("the cost model") if count[Kind.MODEL] else "",
         gettext("the question") if count[Kind.QUESTION] else "",
     ]
-    return ", ".join(filter(None, said))
+    return gettext(", ").join(filter(None, said))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import ranking, wording
@@ -63,7 +64,12 @@ def title_of(offer: Row) -> str:
     model = offer["price_model"]
     sold = wording.word("price_model", model) if model not in {None, "on_demand"} else ""
     name = f"{offer['provider_title']} {offer['instance_type']}"
-    return f"{name} ({sold})" if sold else name
+    return beside(name, sold) if sold else name
+
+
+def beside(text: str, more: str) -> str:
+    """A text with more of it in brackets, in the brackets of the language."""
+    return gettext("%(text)s (%(more)s)") % {"text": text, "more": more}
 
 
 def title_of_pick(pick: Pick, titles: Mapping[str, str]) -> str:

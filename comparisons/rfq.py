@@ -16,7 +16,7 @@ from catalog.facts import ATTRIBUTES
 from catalog.instances import CHECKLIST
 from catalog.templatetags.quantities import day_of, dollars
 from comparisons.changes import claimed, fact_text, size
-from comparisons.columns import Column
+from comparisons.columns import Column, beside
 from comparisons.form import Snapshot
 from comparisons.snapshot import UNHEARD_OF
 from comparisons.table import chosen
@@ -54,7 +54,10 @@ def text(snapshot: Snapshot, name: str) -> str:
 def _about(snapshot: Snapshot, name: str) -> str:
     """What the cluster is for, so that the provider can answer for that."""
     lines = [name]
-    lines += (f"{phrases.said(w['workload']['title'])}, {size(w)}" for w in snapshot["workloads"])
+    lines += (
+        gettext(", ").join((phrases.said(each["workload"]["title"]), size(each)))
+        for each in snapshot["workloads"]
+    )
     return "\n".join([*lines, gettext("Before we order, please confirm:")])
 
 
@@ -79,7 +82,8 @@ def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
     open_facts = set(unknown(column, snapshot))
     if offer["gpu"] is None:
         among = " / ".join(wording.gpu(slug, memory=True) for slug in offer["gpu_candidates"])
-        yield gettext("Which GPU is it, exactly?") + (f" ({among})" if among else "")
+        asked = gettext("Which GPU is it, exactly?")
+        yield beside(asked, among) if among else asked
         open_facts.discard("gpu")
     for question in CHECKLIST:
         if not open_facts.isdisjoint(question.all):
