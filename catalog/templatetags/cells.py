@@ -196,13 +196,13 @@ def per_gpu_cell(row: Row) -> SafeString:
 
 @register.filter
 def cliff_text(row: Row) -> str:
-    """9×, or 9–18× where the sources disagree; empty where either side is unknown."""
+    """9×, 2,304×, or 9–18× where the sources disagree; empty where either side is unknown."""
     inside = row["scale_up_gbytes_per_s"]
     ratios = [8 * float(inside) / rate for rate in fabric_per_gpu(row) if rate] if inside else []
     if not ratios:
         return ""
     low, high = round(min(ratios)), round(max(ratios))
-    return f"{low}×" if low == high else f"{low}–{high}×"
+    return f"{low:,}×" if low == high else f"{low:,}–{high:,}×"
 
 
 @register.filter

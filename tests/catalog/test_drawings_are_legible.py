@@ -21,7 +21,7 @@ from catalog.charts import (
     whisker,
 )
 from catalog.records import FabricKind, ScaleUp
-from catalog.templatetags.cells import cliff_cell
+from catalog.templatetags.cells import cliff_cell, cliff_text
 from catalog.topology import Links, nic_boxes, topology
 from tests.catalog.drawn import boxes, circles, ill_placed, texts
 from tests.catalog.test_topology import NO_FABRIC, NODE
@@ -91,6 +91,11 @@ def test_a_bar_that_paper_makes_narrower_is_scaled_and_not_cut(drawn: str) -> No
     said = re.search(r'<svg width="(\d+)" height="(\d+)" viewBox="0 0 (\d+) (\d+)"', drawn)
     assert said
     assert said.group(1, 2) == said.group(3, 4)
+
+
+def test_a_cliff_has_its_thousands_apart_in_a_row_as_on_its_page() -> None:
+    steep = {**NODE, "scale_up_gbytes_per_s": 900, "fabric_gbits_per_s_per_gpu": 3.125}
+    assert cliff_text(steep) == "2,304×"
 
 
 @given(st.lists(positive, min_size=1, max_size=60), st.none() | positive)
