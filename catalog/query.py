@@ -5,8 +5,9 @@ readers to parameters and collects what they say. Nothing here knows which param
 """
 
 import difflib
+import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from typing import TypeVar
@@ -20,6 +21,7 @@ CONTINENTS = ("africa", "asia", "europe", "north-america", "oceania", "south-ame
 NUMBER = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)  # bounded before it is read
 SLUG = re.compile(r"[\w][\w.:()+/ -]{0,79}", re.ASCII)
 PAGE_SIZE, LARGEST_PAGE = 50, 500
+MOST_NAMED = 20  # of what is wrong in one place: an answer is no larger than what it answers
 
 
 T = TypeVar("T")
@@ -39,6 +41,19 @@ class BadQuery(ValueError):
     def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
         super().__init__("; ".join(f"{name}: {' '.join(said)}" for name, said in fields.items()))
         self.fields = {name: list(said) for name, said in fields.items()}
+
+
+def strangers(given: Iterable[object], known: Collection[object]) -> list[str]:
+    """The first few names that are none of the known ones, each cut short."""
+    found = (str(name)[:80] for name in given if name not in known)
+    return list(itertools.islice(found, MOST_NAMED))
+
+
+def no_keys(given: Iterable[object], known: Collection[str]) -> dict[str, list[str]]:
+    """What to say of the keys of a body that are none; of the first, which there are."""
+    there = f" There are: {', '.join(known)}." if known else " There is none here."
+    names = strangers(given, known)
+    return {name: ["is not a key." + ("" if place else there)] for place, name in enumerate(names)}
 
 
 # --- How one value is read: text in, a value for SQL out, or ValueError saying what it must be ---
@@ -169,7 +184,11 @@ class Reading:
         if "" in texts:
             self.wrong.setdefault(name, []).append("is a list with an empty place.")
             return ()
-        values = [self._checked(name, text, read) for text in dict.fromkeys(texts)]
+        values = [
+            self._checked(name, text, read)
+            for text in dict.fromkeys(texts)
+            if len(self.wrong.get(name, ())) < MOST_NAMED
+        ]
         return tuple(value for value in values if value is not None)
 
     def page_size(self) -> int:
@@ -199,10 +218,10 @@ class Reading:
 
     def finish(self, also: Iterable[str]) -> None:
         """Raises BadQuery where anything was wrong, or where a parameter has no meaning here."""
-        known = self.known | set(also)
-        there = f"There are: {', '.join(sorted(known))}." if known else "There is none here."
-        for name in sorted(set(self.query) - known):
-            self.wrong[name[:80]] = [f"is not a parameter. {there}"]
+        known = sorted(self.known | set(also))
+        there = f"There are: {', '.join(known)}." if known else "There is none here."
+        for name in strangers(sorted(self.query), known):
+            self.wrong[name] = [f"is not a parameter. {there}"]
         if self.wrong:
             raise BadQuery(self.wrong)
 

@@ -12,7 +12,7 @@ from django.http import QueryDict
 import scoring
 from catalog.currency import Currency, in_currency
 from catalog.filters import FILTERS, OfferQuery, read
-from catalog.query import BadQuery, number, truth
+from catalog.query import BadQuery, no_keys, number, truth
 from scoring.goodput import LIMITS
 
 OBJECTIVES = ("usd_per_mtoken", "time", "efficiency", "gpus")
@@ -89,11 +89,7 @@ def asked(body: object) -> Asked:
     """
     if not isinstance(body, dict):
         raise BadQuery({"body": ["must be a JSON object."]})
-    wrong: dict[str, list[str]] = {
-        str(key)[:80]: [f"is not a key. There are: {', '.join(KEYS)}."]
-        for key in body
-        if key not in KEYS
-    }
+    wrong = no_keys(body, KEYS)
     if body.get("objective", OBJECTIVES[0]) not in OBJECTIVES:
         wrong["objective"] = [f"must be one of: {', '.join(OBJECTIVES)}."]
     what_if = body.get("what_if", {})

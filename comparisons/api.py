@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
 from catalog import replies
-from catalog.query import BadQuery, Reading, moment, one_of
+from catalog.query import BadQuery, Reading, moment, no_keys, one_of
 from catalog.questions import OBJECTIVES
 from catalog.small_lists import Narrow, SmallList, documented
 from comparisons import asked, exports, keeping, rfq, runs, schema
@@ -83,15 +83,12 @@ def body_of(request: Request, *keys: str) -> dict[str, Any]:
     Raises
     ------
     BadQuery
-        Naming every key that is none.
+        Naming what is no key.
     """
     body = request.data
     if not isinstance(body, dict):
         raise BadQuery({"body": ["must be a JSON object."]})
-    allowed = ", ".join(keys) or "none"
-    if wrong := {
-        str(k)[:80]: [f"is not a key. There are: {allowed}."] for k in set(body) - set(keys)
-    }:
+    if wrong := no_keys(body, keys):
         raise BadQuery(wrong)
     return dict(body)
 

@@ -12,7 +12,7 @@ from typing import Any
 from catalog.currency import DOLLAR
 from catalog.filters import FILTERS, OfferQuery
 from catalog.filters import read as read_filters
-from catalog.query import BadQuery
+from catalog.query import BadQuery, no_keys, strangers
 from catalog.questions import OBJECTIVES, Asked, as_query, asked
 from comparisons.models import Comparison
 from comparisons.picks import Pick
@@ -94,9 +94,9 @@ def _query(given: object, currency: object, wrong: Wrong) -> OfferQuery:
     if not isinstance(given, dict):
         wrong["filter"] = ["must be an object of the query parameters of offers/."]
         return OfferQuery()
-    if others := sorted(set(given) - set(FILTER_KEYS)):
+    if others := strangers(given, FILTER_KEYS):
         said = [f"is not a filter. There are: {', '.join(FILTER_KEYS)}."]
-        wrong.update({f"filter.{str(name)[:80]}": said for name in others})
+        wrong.update({f"filter.{name}": said for name in others})
         return OfferQuery()
     if not isinstance(currency, str) or not currency:
         wrong["currency"] = ["must be the three letters of a currency."]
@@ -149,11 +149,7 @@ def read(body: object, standing: Comparison | None = None) -> tuple[dict[str, An
     """
     if not isinstance(body, dict):
         raise BadQuery({"body": ["must be a JSON object."]})
-    wrong: Wrong = {
-        str(key)[:80]: [f"is not a key. There are: {', '.join(KEYS)}."]
-        for key in body
-        if key not in KEYS
-    }
+    wrong: Wrong = no_keys(body, KEYS)
     given = dict(body)
     one = {name: given.pop(name) for name in ONE_WORKLOAD if name in given}
     if one and "workloads" in given:

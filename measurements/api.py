@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from accounts.access import Door, SignedIn
 from catalog import nccl, replies
-from catalog.query import BadQuery
+from catalog.query import BadQuery, no_keys
 from catalog.schema import ERROR, FAILED
 from measurements.keeping import keep, origin
 from measurements.models import Measurement
@@ -139,10 +139,7 @@ def _read(body: object) -> dict[str, Any]:
     """
     if not isinstance(body, dict):
         raise BadQuery({"body": ["must be a JSON object."]})
-    wrong: dict[str, list[str]] = {}
-    for name in body.keys() - BODY["properties"].keys():
-        known = ", ".join(BODY["properties"])
-        wrong[str(name)[:80]] = [f"is not a key. There are: {known}."]
+    wrong = no_keys(body, BODY["properties"])
     for name in BODY["required"]:
         if not isinstance(body.get(name), str) or not body[name].strip():
             wrong[name] = ["must be a text that is not empty."]

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from catalog.query import BadQuery
+from catalog.query import BadQuery, strangers
 from watches import mail, targets
 from watches.models import Channel, Pace, Watch, What
 
@@ -82,7 +82,7 @@ def _fields(body: object, names: tuple[str, ...]) -> tuple[Mapping[str, Any], Wr
         raise BadQuery({"body": [_("must be a JSON object.")]})
     allowed = ", ".join(names)
     said = [_("is not a key. There are: %(allowed)s.") % {"allowed": allowed}]
-    return body, {str(name)[:80]: said for name in body if name not in names}
+    return body, dict.fromkeys(strangers(body, names), said)
 
 
 def _refuse(wrong: Wrong) -> None:

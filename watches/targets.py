@@ -77,9 +77,11 @@ def _parsed(address: str) -> httpx.URL:
     if BREAKS.search(address):
         raise Refused(_("It has a space, a line break or a backslash in it."))
     try:
-        return httpx.URL(address)
-    except (httpx.InvalidURL, UnicodeError, ValueError):
+        url = httpx.URL(address)
+        url.host  # noqa: B018 -- read only now: an `xn--` that says nothing, an emoji
+    except (httpx.InvalidURL, UnicodeError, ValueError, IndexError):
         raise Refused(_("It is not an address.")) from None
+    return url
 
 
 def _check_form(url: httpx.URL) -> None:

@@ -52,6 +52,12 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return resolve
 
 
+@pytest.mark.parametrize("host", ["xn--a", "xn--", "xn--zz--.com", "xn--n3h.com", "☃.net"])
+def test_a_name_that_idna_has_not_is_no_address(host: str) -> None:
+    with pytest.raises(targets.Refused):
+        targets.read(f"https://{host}/")
+
+
 @pytest.mark.parametrize("host", LOOPBACK_SPELLINGS + NOT_PUBLIC)
 def test_what_is_not_public_is_refused_when_saved_and_when_called(
     host: str, names: Callable[..., None]
