@@ -26,7 +26,7 @@ ADMINS_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inl
 # Of a web process's four threads, so many may wait for a body; the others go on answering reads.
 BODIES = Places(most=2, each=1)
 PATIENCE_S = 0.1  # nearly every body comes with its head, and its place is free in a moment
-GRACE_S, LEAST_BYTES_PER_S = 1.0, 125_000  # the largest body has nine seconds (reliability.md A6)
+GRACE_S, LEAST_BYTES_PER_S = 4.0, 200_000  # the largest body has nine seconds (reliability.md A6)
 
 
 def security_headers(get_response: Answer) -> Answer:
