@@ -109,7 +109,7 @@ class Watch(models.Model):
     active = models.BooleanField(default=True)
     stopped = models.CharField(max_length=8, choices=Stop.choices, blank=True, default="")
     seed = models.CharField(max_length=32, default=signing.new_seed)
-    old_seed = models.CharField(max_length=32, blank=True, default="")
+    earlier = models.JSONField(default=list)  # seeds before it, newest first, and when each ended
     rotated_at = models.DateTimeField(null=True)
     known = AnswerField(null=True)  # what the owner was told last: `watches.news`
     seen_version = models.BigIntegerField(null=True)  # of the catalog that was looked at last

@@ -9,6 +9,7 @@ from watches import asked, looking, outbox, signing
 from watches.models import Delivery, Pace, State, Stop, Watch
 
 SHOWN = 100  # deliveries of a log, the newest
+MOST_EARLIER = 5  # secrets that are valid besides the one of now
 
 
 def create(comparison: Comparison, body: object, *, language: str) -> Watch:
@@ -59,11 +60,12 @@ def change(watch: Watch, body: object) -> None:
 
 @transaction.atomic
 def rotate(watch: Watch) -> Watch:
-    """The same watch with a new secret; the old one holds for a day."""
+    """The same watch with a new secret; each that it had holds for a day after it was changed."""
     watch = Watch.objects.select_for_update().defer("known").get(pk=watch.pk)
-    watch.old_seed, watch.seed = watch.seed, signing.new_seed()
-    watch.rotated_at = outbox.clock()
-    watch.save(update_fields=["seed", "old_seed", "rotated_at"])
+    now = outbox.clock()
+    ended = [[watch.seed, now.isoformat()], *outbox.still_valid(watch, now)]
+    watch.seed, watch.earlier, watch.rotated_at = signing.new_seed(), ended[:MOST_EARLIER], now
+    watch.save(update_fields=["seed", "earlier", "rotated_at"])
     return watch
 
 

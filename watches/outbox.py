@@ -208,10 +208,14 @@ def message(event: Event) -> dict[str, Any]:
 
 
 def seeds(watch: Watch, now: datetime) -> list[str]:
-    """Of the secrets that are valid: the old one for a day after it was changed."""
+    """Of the secrets that are valid: each that it had for a day after it was changed."""
+    return [watch.seed, *(seed for seed, _ in still_valid(watch, now))]
+
+
+def still_valid(watch: Watch, now: datetime) -> list[list[str]]:
+    """Of its earlier seeds, each with the time when it was changed."""
     day = timedelta(hours=signing.BOTH_VALID_HOURS)
-    old = watch.old_seed if watch.rotated_at and now < watch.rotated_at + day else ""
-    return [watch.seed, *([old] if old else [])]
+    return [each for each in watch.earlier if now < datetime.fromisoformat(each[1]) + day]
 
 
 def clock() -> datetime:

@@ -190,24 +190,38 @@ def test_a_target_that_became_private_is_not_called_and_is_tried_again_later(
     assert (delivery.state, delivery.failure) == ("scheduled", "refused")
 
 
-def test_both_secrets_sign_for_a_day_after_a_change(
+def test_each_secret_signs_for_a_day_after_it_was_changed(
     comparison: Comparison, receiver: Receiver
 ) -> None:
     from watches import orders
 
     served = receiver()
     watch = watch_of(comparison)
-    old = signing.secret(watch.seed)
-    new = signing.secret(orders.rotate(watch).seed)
-    for hours, valid in ((23, {old, new}), (25, {new})):
-        Watch.objects.update(rotated_at=Now() - timedelta(hours=hours))
+    first = signing.secret(watch.seed)
+    second = signing.secret(orders.rotate(watch).seed)
+    watch = orders.rotate(watch)
+    third = signing.secret(watch.seed)
+    (second_seed, _), (first_seed, _) = watch.earlier
+    now = datetime.now(UTC)
+    for hours, valid in ((23, {first, second, third}), (25, {second, third})):
+        ended = [[second_seed, now], [first_seed, now - timedelta(hours=hours)]]
+        Watch.objects.update(earlier=[[seed, at.isoformat()] for seed, at in ended])
         put(watch)
         send_all()
         asked = served.requests[-1]
-        now = datetime.now(UTC).timestamp()
-        fits = {s for s in (old, new) if signing.verified(s, asked.headers, asked.body, now)}
-        assert fits == valid
-    assert old != new
+        known = {first, second, third}
+        assert len(known) == 3
+        at = now.timestamp()
+        assert {s for s in known if signing.verified(s, asked.headers, asked.body, at)} == valid
+
+
+def test_a_secret_that_is_changed_all_day_keeps_the_last_five(comparison: Comparison) -> None:
+    from watches import orders
+
+    watch = watch_of(comparison)
+    for _ in range(9):
+        watch = orders.rotate(watch)
+    assert len(outbox.seeds(watch, datetime.now(UTC))) == 1 + orders.MOST_EARLIER
 
 
 def test_a_fault_of_ours_counts_as_a_try(
