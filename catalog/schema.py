@@ -333,7 +333,11 @@ INSTANCE_TYPE: Json = {
 
 def plain_door(name: str, says: str, missing: str = "") -> Json:
     """A door whose answer has no columns to list; `missing` says what may not be there."""
-    answers = {(200, "application/json"): OpenApiResponse({"type": "object"}, says), **FAILED}
+    answers: dict[Any, Any] = {
+        (200, "application/json"): OpenApiResponse({"type": "object"}, says),
+        304: _UNCHANGED,
+        **FAILED,
+    }
     if missing:
         answers[(404, "application/json")] = OpenApiResponse(ERROR, missing)
     return {"operation_id": name, "responses": answers}

@@ -269,6 +269,16 @@ def test_every_example_of_the_docs_runs(client, get, post):
     assert post(next(door.body for door in doors() if door.path.endswith("/estimates/")))["results"]
 
 
+def test_what_has_not_changed_is_not_sent_again_by_any_door_to_read(client):
+    read = [d for d in doors() if d.method == "GET" and d.anonymous and "{" not in d.address]
+    assert len(read) > 8
+    for address in (*(door.address for door in read), "/api/v1/", "/api/v1/schema/"):
+        first = client.get(address)
+        again = client.get(address, headers={"If-None-Match": first["ETag"]})
+        assert (first.status_code, again.status_code) == (200, 304), address
+        assert again.content == b""
+
+
 def test_the_root_names_every_door_and_leads_to_the_schema(get):
     said = get("")
     assert {each["path"] for each in said["doors"]} == {door.path for door in doors()}
