@@ -220,6 +220,7 @@ MUST_BE = (
     gettext_noop("'%(text)s' is not a GPU, nor is any near it."),
     gettext_noop("'%(text)s' is none of: %(choices)s."),
     gettext_noop("must be a date or time like 2026-11-29 or 2026-11-29T12:00Z."),
+    gettext_noop("must not be in the future."),
     gettext_noop("is not a cursor of this service."),
     gettext_noop("is given more than once, and takes one value."),
     gettext_noop("is not a parameter. There are: %(known)s."),

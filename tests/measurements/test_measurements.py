@@ -374,4 +374,4 @@ def test_one_row_is_enough(rented, ada):
 
 def test_a_rate_that_no_link_has_is_named_in_full(rented, ada):
     (said,) = ask(signed_in(ada), run(us=47.5), keep=True).json()["error"]["fields"]["keep"]
-    assert "It reaches 42384 GB/s at 1 GiB, and line rate is 400 GB/s" in said
+    assert "It reaches 42385 GB/s at 1 GiB, and line rate is 400 GB/s" in said
