@@ -21,7 +21,9 @@ READS = ("GET", "HEAD", "OPTIONS")
 # those, and leaves a thread to reads even where each waits for a lock.
 ESTIMATES, WRITES = Places(most=2, each=1), Places(most=3, each=2)
 ESTIMATED = re.compile(r"/(?:compare/|api/v1/networks/|workloads/[^/])")  # where it is read
-ORDERED = re.compile(r"/(?:api/v1/estimates/|measurements/|.*/run/)")  # where it is sent for
+ORDERED = re.compile(  # where it is sent for
+    r"/(?:api/v1/estimates/|(?:api/v1/)?measurements/|comparisons/new/|.*/run/)"
+)
 WRITTEN = re.compile(r"/(?:api/v1|comparisons|measurements|watches)/")
 EXPOSED = (
     "Content-Disposition, ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
