@@ -260,8 +260,8 @@ def rate_text(value: float) -> str:
 
 def money_text(value: Any, currency: str, beside: Any = None) -> str:
     """An amount as tables write it; with four decimals where the one beside it would look alike."""
-    text = dollars(value)
-    if beside is not None and float(beside) != float(value) and dollars(beside) == text:
+    text = dollars(value, currency)
+    if beside is not None and float(beside) != float(value) and dollars(beside, currency) == text:
         text = f"{float(value):,.4f}"
     return f"${text}" if currency == DOLLAR else f"{text} {currency}"
 

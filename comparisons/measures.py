@@ -31,6 +31,7 @@ from catalog.templatetags.quantities import (
     marked,
     number,
     old,
+    own_price,
     percent,
     price,
     since,
@@ -328,9 +329,9 @@ def _own_price(column: Column) -> Iterator[Claim]:
 def _amount(offer: Row, name: str, money: Money) -> str:
     """A price; what the provider says where it publishes none."""
     if offer[name] is not None:
-        return dollars(money.amount(offer[name], offer))
+        return dollars(money.amount(offer[name], offer), money.code)
     if offer["native_amount"] is not None:
-        return f"{dollars(offer['native_amount'])} {escape(offer['native_currency'] or '')}"
+        return own_price(offer)
     note = phrases.said(offer["price_note"] or "")
     return _not_published() + (f"<small>{escape(note)}</small>" if note else "")
 

@@ -4,21 +4,18 @@ They write strings themselves, since a page has some 500 cells and may cost 8 ms
 from outside goes through `escape` first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from html import escape
 from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import ngettext
 
-from catalog import offers, wording
+from catalog import wording
 from catalog.applies import arises
 from catalog.charts import small
-from catalog.columns import COLUMNS, Column
 from catalog.currency import Money
-from catalog.presets import Picked, pick_of
 from catalog.templatetags.quantities import (
     NOT_APPLICABLE,
     Row,
@@ -34,10 +31,10 @@ from catalog.templatetags.quantities import (
     number,
     numbered,
     old,
+    own_price,
     safe,
     since,
     source_link,
-    today,
     unknown,
 )
 from catalog.wording import gettext
@@ -100,8 +97,7 @@ def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
 
 def _no_price(row: Row) -> str:
     if row["native_amount"] is not None:
-        code = row["native_currency"] or ""
-        return f"{dollars(row['native_amount'], code)} {escape(code)}"
+        return own_price(row)
     if row["price_model"] == "quote":
         return gettext("by quote")
     return gettext("not published")
@@ -340,133 +336,6 @@ CELLS: Mapping[str, Callable[[Row], str]] = {
 PRICED = {"usd_per_gpu_hour": price_cell, "usd_per_hour": _hour_cell}  # in the money of the page
 
 
-# --- The table of offers ----------------------------------------------------------------------
-
-
-@register.simple_tag
-def heads(
-    columns: Sequence[Column],
-    sorts: Mapping[str, Mapping[str, str]],
-    by_region: bool,
-    money: Money = DOLLARS,
-) -> SafeString:
-    """The headings: each that sorts is a link, and only the leading one says which way."""
-    compare = f'<th {HEAD} class="pk"><span class="vh">{gettext("Compare")}</span></th>'
-    said = [] if by_region else [compare]
-    said.append(_head("instance_type", gettext("Instance type"), "", "", sorts))
-    for column in columns:
-        small = str(column.small)
-        if by_region and column.name == "usd_per_gpu_hour":
-            small = gettext("each region")
-        look = ' class="n"' if column.numeric else ""
-        said.append(_head(column.name, money.heading(column.title), small, look, sorts))
-    return safe("\n".join(said))
-
-
-HEAD = 'scope="col" role="columnheader"'
-
-
-def _head(
-    name: str, title: str, small: str, look: str, sorts: Mapping[str, Mapping[str, str]]
-) -> str:
-    beneath = f"<small>{small}</small>" if small else ""
-    if name not in sorts:
-        return f"<th {HEAD}{look}><span>{title}{beneath}</span></th>"
-    sort = sorts[name]
-    way = f' aria-sort="{sort["aria"]}"' if sort["aria"] else ""
-    href = escape(sort["href"])
-    return (
-        f'<th {HEAD}{look}{way}><a id="s-{name}" href="{href}">{title} {sort["arrow"]}'
-        f"{beneath}</a></th>"
-    )
-
-
-@register.simple_tag
-def offer_rows(
-    rows: Iterable[offers.Row],
-    columns: Sequence[Column],
-    picks: Iterable[Picked],
-    by_region: bool,
-    money: Money = DOLLARS,
-) -> SafeString:
-    """The rows of the table: as template nodes they would cost twice the time."""
-    names, picked, seen = (
-        tuple(column.name for column in columns),
-        {each.value for each in picks},
-        set[str](),
-    )
-    compare, language, day = gettext("Compare"), get_language(), today()
-    said = []
-    for row in rows:
-        said.append('<tr role="row">')
-        if not by_region:
-            said.append(_tick(row, compare, picked, seen))
-        key = (row.read, names, language, day, money.code)
-        if (cells := _kept.get(key)) is None:
-            if len(_kept) >= MOST_KEPT:
-                _kept.clear()
-            cells = _kept[key] = _cells(row, names, money)
-        said.append(cells)
-        said.append("</tr>\n")
-    return safe("".join(said))
-
-
-# Most readers look at the same rows: what was read alike looks alike, in a language, for a day.
-_kept: dict[tuple[object, ...], str] = {}
-MOST_KEPT = 2048  # some 10 MB
-
-
-def _cells(row: Row, names: tuple[str, ...], money: Money) -> str:
-    """A row's name and its cells."""
-    openings = _openings(names, get_language(), money)
-    cells = [
-        f"{opening}{PRICED[name](row, money) if name in PRICED else CELLS[name](row)}</td>\n"
-        for name, opening in zip(names, openings, strict=True)
-    ]
-    return "".join((_name(row, money), *cells))
-
-
-@lru_cache
-def _openings(names: tuple[str, ...], _language: str | None, money: Money) -> tuple[str, ...]:
-    """The tag that opens each cell: how it looks as a column and on a phone's card."""
-    shown = [COLUMNS[name] for name in names]
-    labels = [
-        f' data-l="{escape(money.heading(each.label))}"' if each.label else "" for each in shown
-    ]
-    return tuple(
-        f'<td role="cell" class="{each.look}"{label}>'
-        for each, label in zip(shown, labels, strict=True)
-    )
-
-
-def _tick(row: Row, compare: str, picked: set[str], seen: set[str]) -> str:
-    """The box that picks a row; one alone where several sellers list the same."""
-    value = pick_of(row)
-    if value in seen:
-        return '<td role="cell" class="pk"></td>'
-    seen.add(value)
-    ticked = " checked" if value in picked else ""
-    label = escape(f"{compare}{gettext(': ')}{row['provider_title']} {row['instance_type']}")
-    return (
-        f'<td role="cell" class="pk" data-l="{compare}"><input type="checkbox" name="pick" '
-        f'form="filters" id="p{row["offer_id"]}" value="{escape(value)}" aria-label="{label}"'
-        f"{ticked}></td>"
-    )
-
-
-def _name(row: Row, money: Money) -> str:
-    """Who sells it, and its name as the link to its page."""
-    seller = str(named(row["provider_title"]))
-    if row["via"]:
-        seller += " · " + gettext("via %(via)s") % {"via": named(row["via"])}
-    if row["tier"]:
-        seller += f" · {named(row['tier'])}"
-    return (
-        f'<th scope="row" role="rowheader" class="nmc"><small>{seller}</small>'
-        f'<a class="nm" href="{instance_href(row, money)}">{named(row["instance_type"])}</a></th>\n'
-    )
-
-
 # --- What other pages show of an offer ---------------------------------------------------------
 
 
@@ -523,8 +392,6 @@ def terms(offer: Row, money: Money = DOLLARS) -> SafeString:
         else:
             said.append(gettext("%(hours)s h at least") % least)
     if offer["usd_rate_date"] is not None and offer["native_currency"] != money.code:
-        code = offer["native_currency"]
-        native = f"{dollars(offer['native_amount'], code)} {escape(code)}"
-        rate = {"native": native, "day": day_of(offer["usd_rate_date"])}
+        rate = {"native": own_price(offer), "day": day_of(offer["usd_rate_date"])}
         said.append(gettext("%(native)s at the rate of %(day)s") % rate)
     return safe("".join(f"<small>{line}</small>" for line in said))

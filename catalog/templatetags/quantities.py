@@ -73,6 +73,12 @@ def dollars(value: Any, code: str = DOLLAR) -> str:
     return f"{amount:,.4f}" if amount < 0.1 else f"{amount:,.{places(amount, code)}f}"
 
 
+def own_price(offer: Row) -> str:
+    """What the provider asks in its own money; escaped."""
+    code = offer["native_currency"] or ""
+    return f"{dollars(offer['native_amount'], code)} {escape(code)}"
+
+
 @register.filter
 def percent(value: Any) -> str:
     """A share as a whole number of hundredths, without its sign."""
