@@ -19,7 +19,8 @@ from uuid import UUID
 from django.db import connection
 
 from catalog.facts import ATTRIBUTES, Finding, gpus
-from catalog.ledger import Spec, spec, text_of
+from catalog.known import Spec
+from catalog.ledger import spec, text_of
 from catalog.models import InstanceType, Region
 from catalog.records import Basis, Fact
 from catalog.scopes import by_region

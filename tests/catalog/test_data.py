@@ -14,7 +14,8 @@ from functools import cache
 import pytest
 
 from catalog.facts import DATA, gpus, read
-from catalog.ledger import Spec, spec
+from catalog.known import Spec
+from catalog.ledger import spec
 from catalog.records import NVLINK, Basis, Fact, PriceModel
 from scrapers.registry import PROVIDERS
 

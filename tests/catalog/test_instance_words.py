@@ -10,7 +10,8 @@ from catalog.charts import price_strip
 from catalog.currency import Money
 from catalog.evidence import unknowns
 from catalog.facts import ATTRIBUTES
-from catalog.instance_page import cliff, disputes, figures, prices, summary
+from catalog.instance_page import cliff, disputes, figures, summary
+from catalog.instance_prices import prices
 from catalog.templatetags.cells import cliff_cell, inside_cell, per_gpu_cell, rdma_cell
 from catalog.topology import topology_text
 from catalog.verify import nccl_lines

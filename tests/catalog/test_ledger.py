@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from catalog import ledger
+from catalog.known import Spec
 from catalog.records import OFFER_KEYS, Basis, Fact, OfferRecord, PriceModel, Value
 
 DAY = date(2026, 11, 1)
@@ -16,7 +17,7 @@ def said(attribute: str, value: Value, basis: str = "documented", **more: object
     return Fact("p/t", attribute, value, Basis(basis), "https://example.com", DAY, **more)
 
 
-def known(**values: Value) -> ledger.Spec:
+def known(**values: Value) -> Spec:
     return ledger.spec(said(name, value) for name, value in values.items())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.ledger import Spec
+from catalog.known import Spec
 from catalog.records import NVLINK
 from tests.catalog.test_data import types
 

@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from catalog import bundled, fabric_query, filters, instances, ledger, phrases, query, wording
+from catalog import bundled, fabric_query, filters, instances, phrases, query, wording
+from catalog import rules as the_rules
 from catalog.facts import gpus
 from catalog.phrases import PHRASES, RULE, said
 from scoring import jobs
@@ -63,12 +64,12 @@ def test_every_rule_of_the_catalog_is_said_in_japanese() -> None:
 
 
 def test_every_rule_of_the_ledger_is_said_in_japanese() -> None:
-    """Its rules are the texts that are named `rule`, or are given to `_derived` as the last."""
+    """Its rules are the texts that are named `rule`, or are given to `derived` as the last."""
     named = set[str]()
-    for node in ast.walk(ast.parse(Path(ledger.__file__).read_text())):
+    for node in ast.walk(ast.parse(Path(the_rules.__file__).read_text())):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "rule":
             named |= set(text_of(node.value))
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_derived":
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "derived":
             named |= set(text_of(node.args[3]))
     assert len(named) > 20
     unsaid = [

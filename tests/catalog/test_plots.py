@@ -11,7 +11,7 @@ from django.test import Client
 
 from catalog import plots, ranking
 from catalog.charts import BAR
-from catalog.instance_page import lowest_over_time
+from catalog.instance_prices import lowest_over_time
 from catalog.models import Offer, Price
 from catalog.ranking_charts import told_once
 from tests.catalog.test_pages import bundled, page, text_of, web
