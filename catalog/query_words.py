@@ -5,6 +5,7 @@ asked for stays unsaid. Japanese puts all of it after a colon, since its order i
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.utils import translation
 from django.utils.text import slugify
@@ -125,16 +126,15 @@ class _Words:
             by = gettext("by %(title)s, the highest first") if down else gettext("by %(title)s")
             yield by % {"title": wording.title(name)}
 
-    def _either(self, name: str, values: object) -> str:
+    def _either(self, name: str, values: Sequence[str]) -> str:
         """Values of a list, of which any will do."""
-        assert isinstance(values, list)  # noqa: S101 -- as `filters` reads a list
         texts = [presets.option_text(name, value, self.titles) for value in values]
         if len(texts) > NAMED + 1:
             more = gettext("%(n)d more") % {"n": len(texts) - NAMED}
             texts = [*texts[:NAMED], more]
         return _joined(texts, gettext("%(first)s or %(last)s"))
 
-    def _take(self, name: str) -> object:
+    def _take(self, name: str) -> Any:
         return self.left.pop(name, None)
 
     def _named(self, wanted: tuple[object, ...]) -> Iterator[str]:

@@ -92,9 +92,10 @@ def _shown(leads: Row) -> str:
         return duration(value)
     if name == "fabric_efficiency":
         return f"{percent(value)} %"
-    written = {PER_GPU_HOUR: dollars, "usd_per_mtoken": price, "usd_per_step": _of_1000}[name]
-    return f"{written(value)} {per(name, leads['currency'])}"
-
-
-def _of_1000(value: float) -> str:
-    return price(1000 * value)
+    code = leads["currency"]
+    amount = {
+        PER_GPU_HOUR: lambda: dollars(value, code),
+        "usd_per_mtoken": lambda: price(value, code),
+        "usd_per_step": lambda: price(1000 * value, code),
+    }[name]()
+    return f"{amount} {per(name, code)}"

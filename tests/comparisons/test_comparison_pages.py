@@ -212,6 +212,15 @@ def test_in_another_currency_amounts_are_so_and_the_rate_is_named(see):
     assert "1 EUR = $1.25, rate of 2026-11-20" in words(html)
 
 
+def test_yen_have_no_decimals(see):
+    from datetime import date
+
+    from catalog.models import Rate
+
+    Rate.objects.create(currency="JPY", usd_per_unit="0.01", day=date(2026, 11, 20), source="ECB")
+    assert row(see(f"{THREE}&{WORK}&currency=JPY"), "This offer")[0].split()[0] == "300"
+
+
 def cell(html: str, title: str, place: int) -> str:
     """One cell of a row, as HTML."""
     line = re.search(rf'<th scope="row">{re.escape(title)}.*?</tr>', html)

@@ -93,16 +93,22 @@ def test_who_leads_is_told_by_the_figure_that_it_is_ranked_by(saved, objective, 
     assert leads["offer"]["instance_type"] == first["key"].removeprefix("acme/")
 
 
-def test_without_a_workload_the_lowest_price_leads_in_the_comparisons_currency(saved, as_ada):
-    Rate.objects.create(currency="EUR", usd_per_unit="1.25", day=(MONDAY - DAY).date(), source="x")
-    comparison = saved(currency="EUR")
+@pytest.mark.parametrize(
+    ("currency", "usd", "value", "said"),
+    [("EUR", "1.25", 0.8, "0.80 € per GPU-hour"), ("JPY", "0.01", 100, "100 ¥ per GPU-hour")],
+)
+def test_without_a_workload_the_lowest_price_leads_in_the_comparisons_currency(
+    saved, as_ada, currency, usd, value, said
+):
+    Rate.objects.create(currency=currency, usd_per_unit=usd, day=(MONDAY - DAY).date(), source="x")
+    comparison = saved(currency=currency)
     comparison.workloads = []
     comparison.save()
     leads = runs.make(comparison).outline["leads"]
     assert (leads["offer"]["instance_type"], leads["value"], leads["currency"]) == (
-        "dark", 0.8, "EUR",
+        "dark", value, currency,
     )  # fmt: skip
-    assert "0.80 € per GPU-hour" in as_ada.get("/comparisons/").content.decode()
+    assert said in as_ada.get("/comparisons/").content.decode()
 
 
 def test_where_nothing_has_a_price_nobody_leads(saved, market, as_ada):
