@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
+from datetime import UTC, datetime
 from typing import Any
 
 from django.http import HttpRequest
 
 from catalog.currency import known
 from catalog.models import Provider
-from catalog.schema import ERROR, Json
+from catalog.schema import ERROR, Json, begun
 
 
 def _refusal(says: str, *headers: str) -> Json:
@@ -33,13 +34,13 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
     """What holds for every door: drf-spectacular's last step.
 
     Whom and in what money one can ask for, only the catalog knows; without a request (`check
-    --deploy`) there may be none, and it is left open.
+    --deploy`) there may be none, and it is left open. What time is past, only the clock.
     """
-    listed = {}
+    narrower: dict[str, Json] = {"as_of": {"anyOf": begun(datetime.now(UTC).date())}}
     if request:
-        listed = {
-            "provider": sorted(Provider.objects.values_list("slug", flat=True)),
-            "currency": known(),
+        narrower |= {
+            "provider": {"enum": sorted(Provider.objects.values_list("slug", flat=True))},
+            "currency": {"enum": known()},
         }
     for path in result["paths"].values():
         for said in path.values():
@@ -47,11 +48,11 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
             for each in said.get("parameters", ()):
                 if each["in"] == "query" and not each.get("required"):
                     each["allowEmptyValue"] = True  # an empty parameter is an absent one
-                if words := listed.get(each["name"]):
-                    each["schema"] = _listed(each["schema"], words)
+                if each["name"] in narrower:
+                    each["schema"] = _narrowed(each["schema"], narrower[each["name"]])
             asked = said.get("requestBody", {}).get("content", {}).get("application/json", {})
             if "schema" in asked:
-                asked["schema"] = _all_listed(asked["schema"], listed)
+                asked["schema"] = _all_narrowed(asked["schema"], narrower)
                 said["requestBody"]["required"] = bool(asked["schema"].get("required"))
     for name, component in result["components"]["schemas"].items():
         if not name.endswith("Page"):
@@ -62,21 +63,23 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
     return result
 
 
-def _all_listed(body: Json, listed: Mapping[str, list[str]]) -> Json:
-    """The body with what is listed in its fields, and in those of its objects."""
+def _all_narrowed(body: Json, narrower: Mapping[str, Json]) -> Json:
+    """The body with what is narrower in its fields, and in those of its objects."""
     fields = {
-        name: _listed(kind, listed[name]) if name in listed else _all_listed(kind, listed)
+        name: _narrowed(kind, narrower[name]) if name in narrower else _all_narrowed(kind, narrower)
         for name, kind in body.get("properties", {}).items()
     }
     return body | {"properties": fields} if fields else body
 
 
-def _listed(kind: Json, words: list[str]) -> Json:
-    """The kind with every text of it one of these words: a copy, for others share it."""
+def _narrowed(kind: Json, to: Json) -> Json:
+    """The kind with every text of it held to this: a copy, for others share it."""
     kind = deepcopy(kind)
     for each in (kind, kind.get("items", {}), *kind.get("anyOf", ())):
         for form in (each, each.get("items", {})):
             if "string" in form.get("type", ()):
-                form["enum"] = [*words, None] if "null" in form["type"] else words
                 form.pop("pattern", None)
+                form.update(to)
+                if "enum" in to and "null" in form["type"]:
+                    form["enum"] = [*to["enum"], None]
     return kind

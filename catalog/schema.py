@@ -1,6 +1,7 @@
 """What the OpenAPI schema says of the doors whose answers are made by hand."""
 
 from collections.abc import Callable, Iterable
+from datetime import date, timedelta
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -161,6 +162,28 @@ def kind_of(read: Callable[[str], object]) -> Json:
     if choices := getattr(read, "choices", None):
         return one_of(choices)
     return _OF_READERS.get(read, _WORDS)
+
+
+def begun(today: date) -> list[Json]:
+    """The forms of a moment on a day from 2000 on that has begun in UTC: see `query.past`."""
+    before, clock = _days_until(today - timedelta(days=1)), f"T{_from(0, 23)}:[0-5][0-9]:[0-5][0-9]"
+    return [
+        {"format": "date", "pattern": f"^({_days_until(today)})$"},
+        {"format": "date-time", "pattern": f"^({before}){clock}(Z|[+-]{_from(0, 23)}:[0-5][0-9])$"},
+        {"format": "date-time", "pattern": f"^{today}{clock}Z$"},
+    ]
+
+
+def _days_until(last: date) -> str:
+    forms = [f"{_from(2000, last.year - 1)}-{_from(1, 12)}-{_from(1, 31)}"]
+    if last.month > 1:
+        forms.append(f"{last.year}-{_from(1, last.month - 1)}-{_from(1, 31)}")
+    return "|".join([*forms, f"{last:%Y-%m}-{_from(1, last.day)}"])
+
+
+def _from(first: int, last: int) -> str:
+    """A pattern for the numbers from one to another, of two digits at least."""
+    return f"({'|'.join(f'{n:02}' for n in range(first, last + 1))})"
 
 
 def parameter(

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
 from catalog import replies
-from catalog.query import BadQuery, Reading, moment, no_keys, one_of
+from catalog.query import BadQuery, Reading, no_keys, one_of, past
 from catalog.questions import OBJECTIVES
 from catalog.small_lists import Narrow, SmallList, documented
 from comparisons import asked, exports, keeping, rfq, runs, schema
@@ -210,13 +210,9 @@ def _as_of(given: object) -> datetime | None:
     if given is None:
         return None
     try:
-        at = moment(given if isinstance(given, str) else "")
+        return min(past(given if isinstance(given, str) else ""), datetime.now(UTC))
     except ValueError as problem:
         raise BadQuery({"as_of": [str(problem)]}) from None
-    now = datetime.now(UTC)
-    if at.date() > now.date():
-        raise BadQuery({"as_of": ["must not be in the future."]})
-    return min(at, now)
 
 
 @documented

@@ -255,7 +255,7 @@ MAKE_RUN: Json = {
         "application/json": {
             "type": "object",
             "additionalProperties": False,
-            "properties": {"as_of": {"oneOf": [_DAY_OR_TIME, {"type": "null"}]}},
+            "properties": {"as_of": {"anyOf": [_DAY_OR_TIME, {"type": "null"}]}},
         }
     },
     "responses": _answers(RUN, "The answer, which is kept", 201),

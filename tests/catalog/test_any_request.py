@@ -5,7 +5,8 @@ What it does not allow is in tests/config/test_nonsense.py.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -42,6 +43,18 @@ def openapi(_bundled) -> Mapping[str, Any]:
 pytestmark = pytest.mark.django_db
 
 
+def reads(read: Callable[[str], object]) -> Callable[[str], bool]:
+    def does(text: str) -> bool:
+        try:
+            return bool(read(text))
+        except ValueError:
+            return False
+
+    return does
+
+
+FORMS = {"date": reads(date.fromisoformat), "date-time": reads(datetime.fromisoformat)}
+
 # --- What the schema allows -------------------------------------------------------------------
 
 
@@ -55,7 +68,8 @@ def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[str]:
     if "anyOf" in schema:
         return st.one_of(*(allowed(each) for each in schema["anyOf"]))
     if "pattern" in schema:
-        return st.from_regex(re.compile(schema["pattern"], re.ASCII), fullmatch=True)
+        texts = st.from_regex(re.compile(schema["pattern"], re.ASCII), fullmatch=True)
+        return texts.filter(FORMS[schema["format"]]) if "format" in schema else texts
     return {
         "date": st.dates().map(str),
         "date-time": st.datetimes().map(lambda at: f"{at.isoformat()}Z"),
@@ -110,3 +124,16 @@ def test_what_the_schema_allows_is_answered_as_the_schema_says(openapi, name):
         assert (answer.status_code, faults(answer, door, openapi)) == (200, [])
 
     ask()
+
+
+def test_a_time_is_allowed_until_its_day_in_utc_is_in_the_future(openapi):
+    door = openapi["paths"]["/api/v1/offers/"]["get"]
+    (schema,) = (each["schema"] for each in door["parameters"] if each["name"] == "as_of")
+    may = Draft202012Validator(schema, format_checker=FormatChecker()).is_valid
+    for days, allows in ((-9000, True), (-1, True), (0, True), (1, False), (366, False)):
+        day = datetime.now(UTC).date() + timedelta(days=days)
+        asked = [str(day), f"{day}T23:59:59Z"]
+        assert [may(text) for text in asked] == [allows, allows], day
+        assert {Client().get("/api/v1/offers/", {"as_of": text}).status_code for text in asked} == {
+            200 if allows else 400
+        }
