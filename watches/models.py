@@ -109,13 +109,14 @@ class Watch(models.Model):
     active = models.BooleanField(default=True)
     stopped = models.CharField(max_length=8, choices=Stop.choices, blank=True, default="")
     seed = models.CharField(max_length=32, default=signing.new_seed)
-    earlier = models.JSONField(default=list)  # seeds before it, newest first, and when each ended
+    # Seeds before it, newest first, and when each ended.
+    earlier = models.JSONField(default=list, db_default=[])
     rotated_at = models.DateTimeField(null=True)
     known = AnswerField(null=True)  # what the owner was told last: `watches.news`
     seen_version = models.BigIntegerField(null=True)  # of the catalog that was looked at last
     looked_at = models.DateTimeField(null=True)  # when someone began to look
     trouble = models.CharField(
-        max_length=LONGEST_TROUBLE, blank=True, default=""
+        max_length=LONGEST_TROUBLE, blank=True, default="", db_default=""
     )  # why nobody could look
     last_number = models.PositiveIntegerField(default=0)  # of its events
     created_at = models.DateTimeField(db_default=Now())
