@@ -16,6 +16,7 @@ from drf_spectacular.generators import SchemaGenerator
 from catalog.schema import Json
 
 METHODS = ("get", "post", "put", "patch", "delete")
+OWNERS = ("PUT", "PATCH", "DELETE")  # of a thing that everyone may read, its owner's alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,16 @@ class Door:
     body: str
     answers: tuple[tuple[str, str], ...]
     anonymous: bool  # whether it asks nobody who they are
+
+    @property
+    def call(self) -> str:
+        """What `curl` is told besides the address: the method, who asks, and the body."""
+        said = [] if self.method == "GET" else [f"-X {self.method}"]
+        if not self.anonymous or self.method in OWNERS:
+            said.append('-H "Authorization: Bearer $FABRICSCOUT_TOKEN"')
+        if self.body:
+            said.append(f"-H 'Content-Type: application/json' -d '{self.body}'")
+        return "".join(f"{each} " for each in said)
 
     @property
     def anchor(self) -> str:

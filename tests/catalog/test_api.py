@@ -269,6 +269,20 @@ def test_every_example_of_the_docs_runs(client, get, post):
     assert post(next(door.body for door in doors() if door.path.endswith("/estimates/")))["results"]
 
 
+def test_an_example_of_the_docs_says_the_method_who_asks_and_the_body(client):
+    page = html.unescape(client.get("/api/v1/docs/").content.decode())
+    for door in doors():
+        assert f"curl {door.call}'http://testserver{door.address}'" in page
+        assert (door.method == "GET") is not (f"-X {door.method}" in door.call)
+    saved = next(d for d in doors() if d.path == "/api/v1/comparisons/{id}/" and d.method == "PUT")
+    assert "Bearer $FABRICSCOUT_TOKEN" in saved.call
+    assert saved.body in saved.call
+    check = next(door for door in doors() if door.path == "/api/v1/measurements/")
+    assert "Bearer" not in check.call
+    answer = client.post(check.path, check.body, content_type="application/json").json()
+    assert (answer["ranks"], answer["problems"]) == (16, [])
+
+
 def test_what_has_not_changed_is_not_sent_again_by_any_door_to_read(client):
     read = [d for d in doors() if d.method == "GET" and d.anonymous and "{" not in d.address]
     assert len(read) > 8

@@ -76,6 +76,22 @@ def test_the_door_holds_a_run_against_the_types_own_facts(client, rented):
     }
 
 
+def test_what_is_kept_once_under_a_key_is_not_kept_again(rented, ada):
+    client, key = signed_in(ada), {"Idempotency-Key": "run-1"}
+
+    def keep_(text, **headers):
+        body = {"provider": "acme", "instance_type": "ib", "text": text, "keep": True}
+        return client.post(DOOR, json.dumps(body), content_type="application/json", headers=headers)
+
+    first, again = keep_(run(), **key), keep_(run(), **key)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json() == first.json()
+    assert again["Idempotency-Replayed"] == "true"
+    assert keep_(run(us=5000), **key).status_code == 422
+    assert keep_(run(us=5000), **{"Idempotency-Key": "a b"}).status_code == 400
+    assert Measurement.objects.count() == 1
+
+
 def test_an_unreadable_paste_names_its_line(client, rented):
     answer = ask(client, "all_reduce_perf\n\n1024 256 float sum 1.0 oops")
     assert answer.status_code == 400
