@@ -2,7 +2,8 @@
 
 Two clusters whose ranges overlap are undecided. A range is the p10 to p90 of the model's error on
 measurements of its kind, over every plausible value of what is unknown and every claim to what is
-disputed.
+disputed. What is unknown of a machine is the same whatever it is rented for: the dearer of two
+terms of one machine can never come first, and is no rival of the other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +50,8 @@ def doubt(question: Asked, ranked: Sequence[tuple[Candidate, Result]]) -> dict[s
         if (span := reach(question, result)) and candidate.offer["outdated"] == dated
     ]
     spans = [span for _candidate, _result, span in known]
-    rivals = _rivals(spans)
+    rented = [_machine(candidate) for candidate, _result, _span in known]
+    rivals = _rivals(spans, rented)
     near = [known[0], *(known[place] for place in rivals)][:MOST_RIVALS]
     return {
         "undecided": bool(rivals),
@@ -61,10 +63,22 @@ def doubt(question: Asked, ranked: Sequence[tuple[Candidate, Result]]) -> dict[s
     }
 
 
-def _rivals(spans: Sequence[Reach]) -> list[int]:
-    """Places whose range reaches below the end of the first one's; the first is the lowest."""
+def _rivals(spans: Sequence[Reach], rented: Sequence[object]) -> list[int]:
+    """Places whose range reaches below the end of the first one's; the first is the lowest.
+
+    Those that rent the first one's very machine, for more, are none.
+    """
     first = min(range(len(spans)), key=lambda place: spans[place][1])
-    return [n for n, span in enumerate(spans) if n != first and span[0] < spans[first][2]]
+    return [
+        place
+        for place, span in enumerate(spans)
+        if rented[place] != rented[first] and span[0] < spans[first][2]
+    ]
+
+
+def _machine(candidate: Candidate) -> tuple[str, ...]:
+    """What runs the job: the type, and the digest of what is known of so many of its GPUs."""
+    return candidate.offer["provider"], candidate.offer["instance_type"], candidate.digest
 
 
 def _settling(
@@ -122,7 +136,7 @@ def _if_known(
         if len(spans) == len(near) and all(spans):
             known = [span for span in spans if span]
             first = min(range(len(known)), key=lambda place: known[place][1])
-            left = len(_rivals(known))
+            left = len(_rivals(known, [_machine(candidate) for candidate, _, _ in near]))
             yield {"value": value, "first": _name(near[first][1]), "undecided": left}
 
 

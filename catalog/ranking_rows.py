@@ -218,14 +218,7 @@ def axis_of(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
     return min(row["low"] for row in priced), max(row["high"] for row in priced)
 
 
-def overlap(first: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    """Whether the row's range of price reaches below the end of the first one's.
-
-    Fresh prices are held against fresh ones, dated against dated: the dated rank after all fresh
-    ones, whatever they come to (`catalog.doubt` counts the same).
-    """
-    alike: bool = row["offer"]["outdated"] == first["offer"]["outdated"]
-    return alike and row["priced"] and row["low"] < first["high"]
+NAME = ("provider", "instance_type", "tier", "price_model")  # as `doubt` names a rival
 
 
 def finding(
@@ -236,7 +229,8 @@ def finding(
         return None
     first, undecided, rivals = rows[0], (doubt or {}).get("rivals") or [], []
     if undecided and objective == "usd_per_mtoken" and first["priced"]:
-        rivals = [row for row in rows[1:] if overlap(first, row)]
+        names = [{key: each[key] for key in NAME} for each in undecided]
+        rivals = [row for row in rows if {key: row["offer"][key] for key in NAME} in names]
     return {
         "first": first,
         "price": price(first["value"], money.code),

@@ -7,6 +7,7 @@ import pytest
 
 from catalog import estimates
 from catalog.models import Workload
+from catalog.records import PriceModel
 from scoring.workload import job_fields
 from tests.catalog.conftest import facts, offer, scrape
 from tests.catalog.market import INFINIBAND
@@ -97,3 +98,14 @@ def test_an_order_by_time_is_doubted_too_and_one_by_efficiency_has_no_range() ->
     scrape([sold("cheap", "20", **INFINIBAND), sold("near", "99", **INFINIBAND)])
     assert ask(objective="time")["doubt"]["undecided"]
     assert ask(objective="efficiency")["doubt"] is None
+
+
+def test_the_same_machine_for_more_is_no_rival_of_its_own() -> None:
+    kind = {"fabric": "infiniband", **RDMA}  # nobody says how fast: a wide range
+    spot = offer("alone", "15", facts=facts("acme/alone", **kind), price_model=PriceModel.SPOT)
+    scrape([spot, sold("alone", "18", **kind)])
+    doubt = ask(gpus=1024)["doubt"]
+    assert (doubt["undecided"], doubt["rivals"], doubt["settled_by"]) == (False, [], None)
+    scrape([spot, sold("alone", "18", **kind), sold("other", "18", **kind)], days=1)
+    doubt = ask(gpus=1024)["doubt"]
+    assert {rival["instance_type"] for rival in doubt["rivals"]} == {"other"}
