@@ -96,10 +96,7 @@ def misses(query: OfferQuery) -> list[tuple[tuple[str, ...], int]]:
 
 def _key(query: OfferQuery) -> str:
     """A number for what is one row of this list."""
-    if query.rows is Rows.REGION:
-        return "offer_id"
-    names = "coalesce(via, ''), coalesce(tier, ''), price_model"  # absent is a place of its own
-    return f"hashtextextended(concat_ws('|', {names}), instance_type_id)"
+    return "offer_id" if query.rows is Rows.REGION else "row_key"
 
 
 def _all(conditions: Iterable[str]) -> str:

@@ -37,8 +37,6 @@ EVIDENCE = (
     "scale_up", "scale_up_domain_gpus", "scale_up_gbytes_per_s", "fabric", "fabric_gbits_per_s",
     "fabric_gbits_per_s_per_nic", "gpudirect_rdma",
 )  # fmt: skip
-# One row per type × tier × price model: what these name is one row.
-TYPE_KEY = "instance_type_id, via, tier, price_model"
 # The last sort keys: of one type, what tells its rows apart whichever region speaks for them.
 APART = {
     Rows.TYPE: ("coalesce(via, '')", "coalesce(tier, '')", "price_model"),
@@ -189,9 +187,8 @@ def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tupl
     # The lowest region speaks; a price too old to rank, or none, only where there is no other.
     lowest = f"{PRICED_FIRST}, usd_per_gpu_hour, region nulls last, offer_id"
     sql = (
-        f"select distinct on ({TYPE_KEY}) {shown}, "
-        f"count(*) over (partition by {TYPE_KEY}) as regions "
-        f"from {query.source} where {where} order by {TYPE_KEY}, {lowest}"
+        f"select distinct on (row_key) {shown}, count(*) over (partition by row_key) as regions "
+        f"from {query.source} where {where} order by row_key, {lowest}"
     )
     return sql, [*query.at, *values]
 
@@ -271,7 +268,7 @@ class _Walk:
     def _statement(self, shown: str, at: Cursor | None, *, as_json: bool) -> tuple[str, list[Any]]:
         """The rows of the page, one more to see whether there are others, and their sort keys."""
         sorted_by = [name for name, _ in self.query.sort]
-        needed = ["outdated", "provider", "instance_type", *TYPE_KEY.split(", "), *sorted_by]
+        needed = ["outdated", "provider", "instance_type", "via", "tier", "price_model", *sorted_by]
         matching, values = _matching(self.query, needed)
         backward = bool(at and at.backward)
         order = ", ".join(

@@ -2,13 +2,11 @@
 
 from django.db import migrations, models
 
-from catalog.listing_sql import DROP, create
-
 
 class Migration(migrations.Migration):
     dependencies = [("catalog", "0015_parts_in_the_listing")]
 
     operations = [
         migrations.AddField("instancetype", "by_region", models.JSONField(null=True)),
-        migrations.RunSQL(create(), DROP),
+        # The listing is made by the newest migration that runs `listing_sql`.
     ]

@@ -1,0 +1,177 @@
+"""The narrow table behind the listing: of each offer that is listed now, what lists are made by.
+
+A list of 20,000 offers is narrowed, sorted and counted in these columns alone; the rest of a row
+is joined where it is shown. Triggers keep the table, for every writer and inside his transaction:
+when a statement ends, the rows of the types that it touched are what the tables say again. The
+invariants compare the two.
+"""
+
+import re
+from dataclasses import dataclass
+
+from catalog.listing_columns import LISTED_NOW, NOW, expressions
+
+# Of fixed width first: what stands behind a text is found by reading the text.
+COLUMNS = (
+    "offer_id", "instance_type_id", "row_key", "outdated_at", "available",
+    "gpu_count", "gpu_memory_gb", "total_gpu_memory_gb", "domain_gpu_memory_gb",
+    "nvlink_domain_gpus", "scale_up_domain_gpus", "nvlink_generation", "scale_up_gbytes_per_s",
+    "fabric_gbits_per_s", "fabric_gbits_per_s_per_gpu", "max_gpus_on_one_fabric",
+    "price_model", "usd_per_gpu_hour", "usd_per_hour", "gpu", "scale_up", "fabric",
+    "gpudirect_rdma", "provider", "country", "continent", "region", "tier", "via",
+    "gpu_vendor", "form_factor", "gpudirect", "sharp", "multi_node", "instance_type",
+)  # fmt: skip
+
+_READ = expressions(NOW)
+_FROM = """
+  from catalog_offer o
+  join catalog_instancetype t on t.id = o.instance_type_id
+  left join catalog_region r on r.provider_id = t.provider_id and r.region = o.region
+  left join catalog_country c on c.code = coalesce(o.country, r.country)"""
+# What the table should hold.
+CONTENT = (
+    f"select {', '.join(f'{_READ[name]} as {name}' for name in COLUMNS)}{_FROM}\n"
+    f"  where {LISTED_NOW}"
+)
+
+
+_TABLE = f"""
+create table catalog_listing as {CONTENT} order by o.id;
+alter table catalog_listing add primary key (offer_id);
+create index catalog_listing_by_type on catalog_listing (instance_type_id);
+analyze catalog_listing;
+"""
+
+_NAMES = ", ".join(COLUMNS)
+_BRING_UP_TO_DATE = f"""
+create function bring_listing_up_to_date(types bigint[]) returns void language sql as $$
+delete from catalog_listing s where s.instance_type_id = any(types) and not exists (
+  select{_FROM} where o.id = s.offer_id and {LISTED_NOW});
+insert into catalog_listing as s ({_NAMES})
+{CONTENT} and t.id = any(types) order by o.id
+on conflict (offer_id) do update set ({_NAMES}) = ({", ".join(f"excluded.{n}" for n in COLUMNS)})
+where ({", ".join(f"s.{n}" for n in COLUMNS)})
+  is distinct from ({", ".join(f"excluded.{n}" for n in COLUMNS)});
+$$;
+"""
+
+# --- How it follows ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table that the listing is made of.
+
+    `types` has the instance types that are listed otherwise when rows of it are `touched`: when one
+    comes or goes, or one of the columns that are looked at (`reads`) has changed. `confirm` is what
+    an update does besides, of all rows at once.
+    """
+
+    table: str
+    key: str
+    reads: tuple[str, ...]
+    types: str
+    confirm: str = ""
+
+
+_SOURCES = (
+    Source(
+        "offer",
+        "id",
+        ("instance_type_id", "via", "region", "country", "tier", "price_model", "available",
+         "usd_per_hour", "usd_per_gpu_hour", "native_amount is null", "run_id is null",
+         "ended_at is null", "cross_check", "price_note"),
+        "select instance_type_id from touched",
+        # Each reading of a list confirms all of it, and changes little else.
+        f"update catalog_listing s set outdated_at = {_READ['outdated_at']} from after o "
+        f"where o.id = s.offer_id and s.outdated_at <> {_READ['outdated_at']};",
+    ),
+    Source(
+        "instancetype",
+        "id",
+        ("provider_id", "name", "by_region",
+         *(name for name in COLUMNS if re.search(rf"t\.{name}\b", _READ[name]))),
+        "select id from touched",
+    ),
+    Source(
+        "region",
+        "id",
+        ("provider_id", "region", "country", "continent"),
+        "select t.id from catalog_instancetype t join touched using (provider_id)",
+    ),
+    Source(
+        "country",
+        "code",
+        ("code", "continent"),
+        "select o.instance_type_id from catalog_offer o left join catalog_region r "
+        "on r.region = o.region join touched on touched.code in (o.country, r.country)",
+    ),
+)  # fmt: skip
+_TRANSITIONS = {
+    "insert": "new table as after",
+    "update": "old table as before new table as after",
+    "delete": "old table as before",
+}
+
+
+def _follows(source: Source) -> str:
+    """The trigger after each statement that writes a table; what it touched is made anew."""
+    then, now = (", ".join(f"{row}.{name}" for name in source.reads) for row in ("before", "after"))
+    touched = {
+        "insert": "select * from after",
+        "update": "select after.* from after full join before "
+        f"using ({source.key}) where ({now}) is distinct from ({then})",
+        "delete": "select * from before",
+    }
+    branches = "\n  els".join(
+        f"if tg_op = '{statement.upper()}' then {source.confirm if statement == 'update' else ''}\n"
+        f"    with touched as ({rows}) select array_agg(distinct id) into types\n"
+        f"    from ({source.types}) listed(id);"
+        for statement, rows in touched.items()
+    )
+    triggers = "\n".join(
+        f"create trigger listing_follows_{statement} after {statement} on catalog_{source.table} "
+        f"referencing {tables} for each statement "
+        f"execute function listing_follows_{source.table}();"
+        for statement, tables in _TRANSITIONS.items()
+    )
+    return f"""
+create function listing_follows_{source.table}() returns trigger language plpgsql as $$
+declare types bigint[];
+begin
+  {branches}
+  end if;
+  if types is not null then
+    perform bring_listing_up_to_date(types);
+  end if;
+  return null;
+end $$;
+{triggers}
+"""
+
+
+# `truncate` has no rows to tell of, and what it empties is emptied.
+_EMPTIED = """
+create function listing_is_emptied() returns trigger language plpgsql as $$
+begin
+  delete from catalog_listing;
+  return null;
+end $$;
+create trigger listing_is_emptied after truncate on catalog_offer
+  for each statement execute function listing_is_emptied();
+"""
+
+# --- The whole --------------------------------------------------------------------------------
+
+DROP = """
+drop table if exists catalog_listing;
+drop function if exists bring_listing_up_to_date(bigint[]);
+drop function if exists listing_is_emptied() cascade;
+""" + "\n".join(
+    f"drop function if exists listing_follows_{source.table}() cascade;" for source in _SOURCES
+)
+
+
+def create() -> str:
+    """The statements that make the table, fill it, and have it follow the tables it is made of."""
+    return "\n".join([DROP, _TABLE, _BRING_UP_TO_DATE, *map(_follows, _SOURCES), _EMPTIED])

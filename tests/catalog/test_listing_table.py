@@ -1,0 +1,82 @@
+"""The narrow table that lists are made by follows whatever is written to the tables behind it."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+
+from catalog.invariants import broken
+from catalog.models import Country, InstanceType, Offer, Region
+from tests.catalog.conftest import DAY, offer, scrape
+from tests.catalog.market import open_market
+
+pytestmark = pytest.mark.django_db
+OSLO = {"region": "oslo", "price_model": "on_demand"}
+SAME = "I4 what lists are made by is what the tables say"
+
+
+def rows(columns: str) -> list[tuple[object, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"select {columns} from catalog_listing order by offer_id")  # noqa: S608
+        return cursor.fetchall()
+
+
+def of_the_table() -> list[tuple[object, ...]]:
+    return rows("*")
+
+
+WRITES = {
+    "a price": lambda: Offer.objects.filter(**OSLO).update(usd_per_gpu_hour=1),
+    "no price": lambda: Offer.objects.filter(**OSLO).update(
+        native_amount=None, usd_per_hour=None, usd_per_gpu_hour=None
+    ),
+    "that it was read again": lambda: Offer.objects.update(collected_at=F("collected_at") - DAY),
+    "that it has ended": lambda: Offer.objects.filter(**OSLO).update(ended_at=timezone.now()),
+    "that it only checks": lambda: Offer.objects.filter(**OSLO).update(cross_check=True),
+    "where it is": lambda: Offer.objects.filter(**OSLO).update(region="bergen"),
+    "how it is sold": lambda: Offer.objects.filter(**OSLO).update(price_model="reserved_1y"),
+    "a fabric": lambda: InstanceType.objects.filter(name="ib").update(fabric="roce"),
+    "a fabric elsewhere": lambda: InstanceType.objects.filter(name="ib").update(
+        by_region={"oslo": {"fabric": "ethernet", "fabric_gbits_per_s": 100}}
+    ),
+    "a name": lambda: InstanceType.objects.filter(name="ib").update(name="renamed"),
+    "a region's continent": lambda: Region.objects.update(continent="oceania"),
+    "a country's continent": lambda: Country.objects.filter(code="NO").update(continent="africa"),
+    "that an offer is gone": lambda: Offer.objects.filter(**OSLO).delete(),
+    "that a type is gone": lambda: InstanceType.objects.filter(name="ib").delete(),
+}
+
+
+@pytest.mark.parametrize("said", WRITES)
+def test_it_follows(said: str) -> None:
+    open_market()
+    before = of_the_table()
+    WRITES[said]()
+    assert of_the_table() != before, "the write says something of the listing"
+    assert SAME not in broken()
+
+
+def test_what_it_does_not_hold_leaves_it_as_it_is() -> None:
+    open_market()
+    before = rows("xmin::text, *")
+    InstanceType.objects.update(vcpus=7, checked=None)
+    Offer.objects.update(source_url="https://example.com", usd_rate=2)
+    assert rows("xmin::text, *") == before
+
+
+def test_an_offer_of_no_region_comes_and_goes_with_its_like_in_a_region() -> None:
+    scrape([offer("a", region=None), offer("b")])
+    assert len(rows("offer_id")) == 2
+    scrape([offer("a", region=None), offer("a", region="oslo"), offer("b")], days=1)
+    assert rows("instance_type, region") == [("b", "oslo"), ("a", "oslo")]
+    Offer.objects.filter(instance_type__name="a", region="oslo").delete()
+    assert ("a", None) in rows("instance_type, region")
+    assert SAME not in broken()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_is_empty_when_the_offers_are() -> None:
+    open_market()
+    call_command("flush", interactive=False, verbosity=0)
+    assert of_the_table() == []
