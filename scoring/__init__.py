@@ -26,7 +26,8 @@ Read it in this order; each module uses only those above it.
     search        the fastest layout that fits, all candidates at once
     formats       how a served model is stored, and in which precision it is multiplied
     prefill       the time to read a prompt
-    decode        the time of an output token; serving layouts
+    decode        the time of an output token, and what it takes of memory
+    replicas      every split of a served model that fits, and the best
     serving       continuous batching: first token, throughput, Pareto curve, two pools
     custom        codes of flop, bytes and messages
     crossing      what leaves an island of GPUs in a step

@@ -14,11 +14,7 @@ DeepSeek-AI, arXiv:2412.19437, section 3.4: expert parallelism with data-paralle
 Y. Leviathan et al., arXiv:2211.17192: speculative decoding.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +22,10 @@ from scoring.collectives import Group, collective_time, group
 from scoring.constants import MEMORY
 from scoring.engines import ENGINES, SERVING, expert_us, reading_bytes_per_s
 from scoring.formats import attention_format, cache_bytes, maths, stored, weight_bytes
+from scoring.gpus import Gpu
 from scoring.hardware import Cluster
 from scoring.kernels import gemm_flop_per_s
-from scoring.layout import COLUMNS, MAX_EP, MAX_TP, Layout, divisors, stages_divide
+from scoring.layout import Layout
 from scoring.memory import BF16, MemoryTerms
 from scoring.prefill import prefill_time
 from scoring.traffic import Traffic
@@ -36,7 +33,6 @@ from scoring.units import GIGA, MICRO, Value, ceil, maximum, minimum, where
 from scoring.workload import Job
 
 MAX_BATCH = 4096  # sequences of one group; beyond it schedulers, not GPUs, are the limit
-UNDECIDED = 0.10  # of throughput: nearer than the model's own median error, the simpler layout wins
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +138,14 @@ def busy_share(job: Job, layout: Layout) -> Value:
     if not job.global_batch:
         return 1.0
     return minimum(job.global_batch / (layout.dp * layout.pp * layout.micro_batch), 1.0)
+
+
+def tokens_per_s(job: Job, layout: Layout, token: Value) -> Value:
+    """Output tokens of all groups in a second: a token of every sequence in flight. [1/s]"""
+    in_flight = layout.micro_batch * layout.pp * layout.dp
+    if job.global_batch:
+        in_flight = minimum(in_flight, float(job.global_batch))
+    return in_flight / token
 
 
 def _products(cluster: Cluster, job: Job, layout: Layout, rows: Value) -> Value:
@@ -277,7 +281,7 @@ def one_sided_exchange(cluster: Cluster, size: Value, g: Group) -> Value:
 # ------------------------------------------------------------------ memory
 
 
-def decode_memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
+def decode_memory(gpu: Gpu, job: Job, layout: Layout) -> MemoryTerms:
     """Bytes of one GPU of a serving layout: weights, the cache of its sequences, the rest. [B]"""
     model = job.transformer
     ends = BF16 * model.embedding_parameters * (1 if model.tied_embeddings else 2)
@@ -291,117 +295,23 @@ def decode_memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
         gradients=0.0,
         optimizer=0.0,
         activations=0.0,
-        cache=sequences * share * sequence_bytes(cluster, job, layout),
+        cache=sequences * share * sequence_bytes(gpu, job, layout),
         logits=4.0 * layout.micro_batch * model.vocab / layout.tp,
         gathered=0.0,
         overhead=MEMORY.overhead_bytes + 1.0 * GIGA,
     )
 
 
-def sequence_bytes(cluster: Cluster, job: Job, layout: Layout) -> Value:
+def sequence_bytes(gpu: Gpu, job: Job, layout: Layout) -> Value:
     """Cache of one sequence of job.seq_len tokens in all layers, on one GPU of its tp group. [B]"""
-    cached = job.transformer.cached(float(job.seq_len)) * cache_bytes(cluster.gpu, job)
+    cached = job.transformer.cached(float(job.seq_len)) * cache_bytes(gpu, job)
     return cached / kv_ranks(job, layout)
 
 
-def most_sequences(cluster: Cluster, job: Job, layout: Layout) -> Value:
+def most_sequences(gpu: Gpu, job: Job, layout: Layout) -> Value:
     """Sequences of a tp group and stage whose cache fits beside the weights; 0 where none does."""
-    empty = decode_memory(cluster, job, replace(layout, micro_batch=0.0 * layout.tp))
-    one = decode_memory(cluster, job, replace(layout, micro_batch=0.0 * layout.tp + 1.0))
+    empty = decode_memory(gpu, job, replace(layout, micro_batch=0.0 * layout.tp))
+    one = decode_memory(gpu, job, replace(layout, micro_batch=0.0 * layout.tp + 1.0))
     each = one.total - empty.total
-    free = cluster.gpu.memory_bytes - empty.total
+    free = gpu.memory_bytes - empty.total
     return minimum(maximum(free / each // 1.0, 0.0), float(MAX_BATCH))
-
-
-# ------------------------------------------------------------------ layouts
-
-
-@lru_cache(maxsize=256)
-def decode_candidates(job: Job, gpus: int) -> Layout:
-    """Every serving layout over the GPUs, one row each: tp, pp, ep, and the batch of a group.
-
-    Or over the largest power of two of them, with the rest idle: experts divide over 64 of 72.
-    """
-    counts = sorted({gpus, 1 << (gpus.bit_length() - 1)}, reverse=True)
-    rows = [row for count in counts for row in _splits(job, count)]
-    table = np.array(rows, dtype=np.float64).reshape(-1, 9)
-    return Layout(*table.T)
-
-
-def _splits(job: Job, gpus: int) -> Iterator[tuple[float, ...]]:
-    """The columns of every layout that takes all of so many GPUs."""
-    model = job.transformer
-    for tp, pp in product(divisors(model.heads, MAX_TP), divisors(gpus, 64)):
-        if gpus % (tp * pp) or not stages_divide(model, pp):
-            continue
-        dp = gpus // (tp * pp)
-        eps = [ep for ep in divisors(model.experts, MAX_EP) or (1,) if (tp * dp) % ep == 0]
-        # Spread experts need whole tp groups in step; inside one, tp cuts them as well as ep.
-        for ep in (ep for ep in eps if ep == 1 or (ep > tp and ep % tp == 0)):
-            for batch in _batches(job, dp * pp):
-                yield tp, pp, dp, 1, ep, batch, 1, 0, 0
-
-
-def _batches(job: Job, groups: int) -> list[int]:
-    if job.micro_batch:
-        return [job.micro_batch]
-    if job.global_batch:
-        return [-(-job.global_batch // groups)]
-    quarters = (round(2 ** (k / 4)) for k in range(49))
-    return sorted({q for q in quarters if q <= MAX_BATCH})
-
-
-def tokens_per_s(job: Job, layout: Layout, token: Value) -> Value:
-    """Output tokens of all groups in a second: a token of every sequence in flight. [1/s]"""
-    in_flight = layout.micro_batch * layout.pp * layout.dp
-    if job.global_batch:
-        in_flight = minimum(in_flight, float(job.global_batch))
-    return in_flight / token
-
-
-def fitting_layouts(cluster: Cluster, job: Job, gpus: int) -> Layout:
-    """The candidates whose weights and cache fit into a GPU's memory; may have no rows.
-
-    Where the batch is free, each split is there with as many sequences as its cache holds, too.
-    """
-    rows = decode_candidates(job, gpus)
-    if not len(rows):
-        return rows
-    fits = np.asarray(decode_memory(cluster, job, rows).total) <= cluster.gpu.memory_bytes
-    if job.micro_batch or job.global_batch:
-        return rows.rows(fits)
-    first = rows.rows(np.asarray(rows.micro_batch) == 1)
-    full = replace(first, micro_batch=np.asarray(most_sequences(cluster, job, first)))
-    full = full.rows(np.asarray(full.micro_batch) >= 1)
-    return stacked(rows.rows(fits), full)
-
-
-def stacked(above: Layout, below: Layout) -> Layout:
-    """The rows of two layouts of columns, one under the other."""
-    pairs = {name: (getattr(above, name), getattr(below, name)) for name in COLUMNS}
-    columns: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
-    return replace(above, **columns)
-
-
-def decode_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[Layout]:
-    """The layouts of highest throughput that fit and meet max_tpot_ms, best first.
-
-    Of layouts whose throughput is within `UNDECIDED` of the best the one that splits the model
-    over the fewest GPUs comes first, and of those the one of the fewest stages: replicas share
-    nothing that could be slow or fail, and a stage needs sequences of its own. Where none is fast
-    enough, the ones with the shortest time per token.
-    """
-    rows = fitting_layouts(cluster, job, gpus)
-    if not len(rows):
-        return []
-    token = np.asarray(token_time(cluster, job, rows).total)
-    rate = np.asarray(tokens_per_s(job, rows, token))
-    limit = np.inf if job.max_tpot_ms is None else job.max_tpot_ms * 1e-3
-    if not (token <= limit).any():
-        return [rows.row(int(index)) for index in np.argsort(token, kind="stable")[:top]]
-    merit = np.where(token <= limit, rate, 0.0)
-    near = merit >= (1.0 - UNDECIDED) * merit.max()
-    split = np.where(near, np.asarray(rows.tp * rows.pp), np.inf)
-    stages = np.where(near, np.asarray(rows.pp), np.inf)
-    order = np.lexsort((-merit, stages, split))
-    return [rows.row(int(index)) for index in order[:top]]

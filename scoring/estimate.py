@@ -19,20 +19,14 @@ from scoring.collectives import bus_bytes_per_s, fastest_algorithm
 from scoring.constants import INTERVAL
 from scoring.crossing import crossing_bytes
 from scoring.custom import custom_bytes_per_gpu, custom_step
-from scoring.decode import (
-    decode_candidates,
-    decode_layouts,
-    decode_memory,
-    fitting_layouts,
-    token_time,
-    tokens_per_s,
-)
+from scoring.decode import decode_memory, token_time, tokens_per_s
 from scoring.fields import FieldError
 from scoring.formats import multiplied, stored
 from scoring.hardware import Cluster
 from scoring.layout import Layout, candidates, checked
 from scoring.memory import MemoryTerms, training_memory
 from scoring.refusals import MAX_GPUS, counted, refused
+from scoring.replicas import decode_candidates, decode_layouts, fitting_layouts
 from scoring.search import counts_up_to, fastest_layouts, first_fit, least_memory, smallest_count
 from scoring.serving import serve
 from scoring.traffic import Traffic
@@ -180,7 +174,7 @@ def find_layouts(cluster: Cluster, job: Job, gpus: int, top: int) -> list[Layout
 
 def _memory(cluster: Cluster, job: Job, layout: Layout) -> MemoryTerms:
     if job.kind == "decode":
-        return decode_memory(cluster, job, layout)
+        return decode_memory(cluster.gpu, job, layout)
     if job.kind == "custom":
         held = custom_bytes_per_gpu(job, layout.gpus)
         return MemoryTerms(0.0, 0.0, 0.0, held, 0.0, 0.0, 0.0)
@@ -204,7 +198,7 @@ def _does_not_fit(cluster: Cluster, job: Job, gpus: int, layout: Layout | None) 
     elif layout is None:
         rows = decode_candidates(job, gpus)
         if len(rows):
-            total = np.asarray(decode_memory(cluster, job, rows).total)
+            total = np.asarray(decode_memory(cluster.gpu, job, rows).total)
             layout = rows.row(int(np.argmin(total)))
         else:
             reasons.append(f"no split of the job divides over {gpus} GPUs")
@@ -257,8 +251,8 @@ def _filled(cluster: Cluster, job: Job, gpus: int, layout: Layout, *, searched: 
     seconds = sum(time.values())
     exposed = sum(time[name] for name in WAITING)
     memory = _memory(cluster, job, layout)
-    fast = _reading(cluster.optimistic, job, gpus, layout, seconds)
-    slow = _reading(cluster.pessimistic, job, gpus, layout, seconds)
+    fast = _reading(cluster.optimistic, job, gpus, layout, seconds, faster=True)
+    slow = _reading(cluster.pessimistic, job, gpus, layout, seconds, faster=False)
     # What the unknown could change counts as used: another layout would use it.
     open_ended = fast < seconds or slow > seconds
     talks = open_ended or any(float(t.group.ranks) > 1 for t in traffic)
@@ -373,11 +367,18 @@ def _interval(
     return fastest * low, slowest * high
 
 
-def _reading(cluster: Cluster | None, job: Job, gpus: int, layout: Layout, seconds: float) -> float:
-    """Step time if the unknown were so: with this layout, or the one that would then be chosen."""
+def _reading(
+    cluster: Cluster | None, job: Job, gpus: int, layout: Layout, seconds: float, *, faster: bool
+) -> float:
+    """Step time if the unknown were so: with this layout, or the one that would then be chosen.
+
+    Of what is no slower with this layout the better one is only looked for on the `faster` side.
+    """
     if cluster is None:
         return seconds
     same = _seconds(cluster, job, layout)
+    if same <= seconds and not faster:
+        return seconds
     other = next(iter(fastest_layouts(cluster, job, gpus)), layout) if job.trains else layout
     return min(same, _seconds(cluster, job, other))
 

@@ -160,10 +160,10 @@ def _filled(cluster: Cluster, job: Job, layout: Layout, in_flight: float | None)
     """The layout with its sequences: those stated, but never more than the cache holds."""
     full = job.prompt_len + job.output_len  # room for whole answers, where none is ever evicted
     whole = replace(job, seq_len=full) if in_flight is None else job
-    empty = decode_memory(cluster, job, replace(layout, micro_batch=0.0))
+    empty = decode_memory(cluster.gpu, job, replace(layout, micro_batch=0.0))
     if float(empty.total) > UNSAID.held_anyway * cluster.gpu.memory_bytes:
         raise CannotPredict("the stated layout does not hold the model")
-    most = max(float(most_sequences(cluster, whole, layout)), 1.0)
+    most = max(float(most_sequences(cluster.gpu, whole, layout)), 1.0)
     groups = layout.dp * layout.pp
     wanted = UNSAID.in_flight if in_flight is None else in_flight / groups
     return replace(layout, micro_batch=max(min(wanted, most), 1.0))

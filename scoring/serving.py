@@ -22,17 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.collectives import collective_time, group
-from scoring.decode import (
-    fitting_layouts,
-    sequence_bytes,
-    token_time,
-    tokens_per_s,
-)
+from scoring.decode import sequence_bytes, token_time, tokens_per_s
 from scoring.fields import FieldError
 from scoring.hardware import Cluster
 from scoring.layout import Layout
 from scoring.prefill import prefill_time
 from scoring.refusals import refused
+from scoring.replicas import fitting_layouts
 from scoring.units import Value, maximum, minimum
 from scoring.workload import Job
 
@@ -172,7 +168,7 @@ def serve_pools(cluster: Cluster, job: Job, pools: Pools) -> Served:
 def cache_copy_time(cluster: Cluster, job: Job, pools: Pools) -> Value:
     """A prompt's cache from one pool to the other, each GPU of its tp group sending a part. [s]"""
     one = replace(job, seq_len=job.prompt_len)
-    size = sequence_bytes(cluster, one, pools.prompt)
+    size = sequence_bytes(cluster.gpu, one, pools.prompt)
     # Two GPUs as far apart as the pools: inside one domain if that holds them all.
     pair = group(cluster, 2.0, maximum(pools.gpus - 1.0, 1.0))
     return collective_time(cluster, "send_recv", size, pair)

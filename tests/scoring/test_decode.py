@@ -9,7 +9,6 @@ from scoring.collectives import group
 from scoring.decode import (
     decode_memory,
     filled_slots,
-    fitting_layouts,
     most_sequences,
     one_sided_exchange,
     sequence_bytes,
@@ -23,6 +22,7 @@ from scoring.gpus import gpu
 from scoring.hardware import cluster
 from scoring.layout import Layout
 from scoring.prefill import prefill_time
+from scoring.replicas import fitting_layouts
 from scoring.transformers import shape
 from scoring.workload import Job
 
@@ -82,11 +82,11 @@ def test_a_mixture_reads_the_experts_that_are_hit():
 def test_attention_data_parallel_divides_the_cache_that_compression_does_not():
     tensor = Layout(tp=8.0, micro_batch=64.0)
     spread = Layout(tp=1.0, dp=8.0, ep=8.0, micro_batch=8.0)  # the same 64 sequences
-    whole, part = (sequence_bytes(B200, DEEPSEEK, x) * x.micro_batch for x in (tensor, spread))
+    whole, part = (sequence_bytes(B200.gpu, DEEPSEEK, x) * x.micro_batch for x in (tensor, spread))
     assert whole == pytest.approx(8 * part)
     llama = serving("llama3-70b", "fp8")  # 8 heads of keys and values: tp divides them
-    assert sequence_bytes(B200, llama, tensor) == pytest.approx(
-        sequence_bytes(B200, llama, Layout()) / 8
+    assert sequence_bytes(B200.gpu, llama, tensor) == pytest.approx(
+        sequence_bytes(B200.gpu, llama, Layout()) / 8
     )
 
 
@@ -109,8 +109,8 @@ def test_four_bit_weights_save_reading_where_the_gpu_cannot_multiply_them():
         layout = Layout(tp=4.0, micro_batch=batch)
         gain = token_time(H100, wide, layout).weights / token_time(H100, narrow, layout).weights
         assert least < gain < most
-    assert decode_memory(H100, narrow, Layout()).weights < 0.3 * (
-        decode_memory(H100, wide, Layout()).weights
+    assert decode_memory(H100.gpu, narrow, Layout()).weights < 0.3 * (
+        decode_memory(H100.gpu, wide, Layout()).weights
     )
 
 
@@ -122,13 +122,13 @@ def test_mixtures_in_four_bits_keep_attention_wide():
 
 def test_the_cache_limits_the_batch_and_the_limit_fits():
     job = serving("llama3-70b", "fp8")
-    most = float(most_sequences(H100, job, Layout(tp=2.0)))
+    most = float(most_sequences(H100.gpu, job, Layout(tp=2.0)))
     room = H100.gpu.memory_bytes
-    assert decode_memory(H100, job, Layout(tp=2.0, micro_batch=most)).total <= room
-    assert decode_memory(H100, job, Layout(tp=2.0, micro_batch=most + 1)).total > room
-    doubled = float(most_sequences(H100, replace(job, seq_len=4096), Layout(tp=2.0)))
+    assert decode_memory(H100.gpu, job, Layout(tp=2.0, micro_batch=most)).total <= room
+    assert decode_memory(H100.gpu, job, Layout(tp=2.0, micro_batch=most + 1)).total > room
+    doubled = float(most_sequences(H100.gpu, replace(job, seq_len=4096), Layout(tp=2.0)))
     assert doubled == pytest.approx(most / 2, abs=1)
-    assert most_sequences(H100, serving("llama3-405b"), Layout(tp=8.0)) == 0.0
+    assert most_sequences(H100.gpu, serving("llama3-405b"), Layout(tp=8.0)) == 0.0
 
 
 def test_windows_states_and_an_index_bound_what_a_long_context_costs():

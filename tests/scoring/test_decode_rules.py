@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from scoring.decode import decode_layouts, token_time, tokens_per_s
+from scoring.decode import token_time, tokens_per_s
 from scoring.estimate import estimate
 from scoring.hardware import Cluster, cluster
 from scoring.layout import Layout
+from scoring.replicas import decode_layouts
 from scoring.transformers import shape
 from scoring.workload import Job, job
 

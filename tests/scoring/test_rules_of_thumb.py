@@ -7,7 +7,8 @@ import pytest
 
 from scoring import Cluster, Job, Layout, best, cluster, cluster_fields, job, rank
 from scoring.collectives import collective_time, domain_rate, group
-from scoring.decode import decode_layouts, fitting_layouts, token_time, tokens_per_s
+from scoring.decode import token_time, tokens_per_s
+from scoring.replicas import decode_layouts, fitting_layouts
 from scoring.training import training_step
 
 GPT3, LLAMA8B, LLAMA70B = (
