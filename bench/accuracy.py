@@ -33,7 +33,7 @@ from scoring.machines import CannotPredict, gpu_slug, number
 from scoring.measured import measured_value, predict, training_question
 from scoring.measured_software import software_of_row
 from scoring.memory import training_memory
-from scoring.search import by_lower_bound, fastest
+from scoring.search import by_compute, fastest
 from scoring.units import GIGA
 from scoring.validation import read_rows, validate
 
@@ -260,7 +260,7 @@ def profile_with(profile: str, **values: Any) -> Iterator[None]:
 def forget_layouts() -> None:
     """Empty the caches of searches, whose answers hang on the constants."""
     fastest.cache_clear()
-    by_lower_bound.cache_clear()
+    by_compute.cache_clear()
     forget_times()
 
 

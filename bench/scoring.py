@@ -36,12 +36,13 @@ from scoring.measured import predict
 from scoring.measured_software import software_of_row
 from scoring.memory import training_memory
 from scoring.search import (
-    by_lower_bound,
+    by_compute,
     fastest,
     fastest_layouts,
     first_fit,
     fitting,
     least_memory,
+    memory_totals,
 )
 from scoring.training import training_step
 from scoring.validation import read_rows
@@ -114,9 +115,10 @@ def forget() -> None:
     for cached in (
         candidates,
         fitting,
+        memory_totals,
         least_memory,
         first_fit,
-        by_lower_bound,
+        by_compute,
         fastest,
         fastest_way,
         smallest_way,

@@ -5,7 +5,6 @@ without the fabric, so that one formula serves a box of 8, a bridged pair, an NV
 PCIe nodes.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +17,6 @@ from scoring.units import (
     greatest_common_divisor,
     maximum,
     minimum,
-    same,
     where,
 )
 
@@ -40,13 +38,6 @@ class Group:
     domains: Value
     sites: Value = 1.0
     beside: Value = 1.0
-
-    def over(self, spread: Callable[[Value], Value]) -> "Group":
-        """The same for all rows, from a row of each kind."""
-        if spread is same:
-            return self
-        parts = (self.ranks, self.fast, self.near, self.domains, self.sites, self.beside)
-        return Group(*map(spread, parts))
 
 
 def group(cluster: Cluster, ranks: Value, stride: Value = 1.0, *, alone: bool = False) -> Group:

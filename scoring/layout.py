@@ -5,7 +5,7 @@ equations of `memory` and `training` broadcast over the rows. Recompute is the i
 that the least recompute which fits is found by looking at neighbours.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -25,9 +25,9 @@ MAX_EP = 256
 MIN_TOKENS_PER_CP_RANK = 2048  # shorter pieces leave nothing to hide a ring step behind
 MAX_VIRTUAL_STAGES = 12
 MAX_MICRO_BATCH_TOKENS = 65_536
-WORTH_SHARING = 1024  # rows; fewer are costed as fast as they are sorted into kinds
 LAYOUT_FIELDS = ("tp", "pp", "dp", "cp", "ep", "micro_batch", "virtual_stages", "zero_stage")
 COLUMNS = (*LAYOUT_FIELDS, "recompute")
+KINDS = ("inside", "between", "along")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,12 @@ class Layout:
     zero_stage: Value = 0.0
     recompute: Value = 0.0
     zero_group: float = 0.0
-    # Of columns: numbers of the kinds of rows that are alike inside a layer (tp, cp, ep,
-    # micro_batch, recompute), and in what replicas exchange (the split and zero_stage).
-    inside: NDArray[np.intp] | None = None
-    between: NDArray[np.intp] | None = None
+    # Of the candidates of a search: which rows are alike inside a layer (tp, cp, ep, micro_batch,
+    # recompute), in what replicas exchange (the split and zero_stage), and in what stages pass
+    # on (the split but for ep, and micro_batch).
+    inside: "Kinds | None" = None
+    between: "Kinds | None" = None
+    along: "Kinds | None" = None
 
     @property
     def gpus(self) -> Value:
@@ -71,31 +73,19 @@ class Layout:
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Layout":
         """The chosen rows of a layout of columns."""
         columns: dict[str, Any] = {n: np.asarray(getattr(self, n))[chosen] for n in COLUMNS}
-        for name in ("inside", "between"):
-            kinds = getattr(self, name)
-            columns[name] = None if kinds is None else kinds[chosen]
+        for name in KINDS:
+            kinds: Kinds | None = getattr(self, name)
+            columns[name] = None if kinds is None else kinds.rows(chosen)
         return replace(self, **columns)
 
-    def one_of_each(
-        self, kinds: NDArray[np.intp] | None
-    ) -> tuple["Layout", Callable[[Value], Value]]:
-        """A row of each kind, and what spreads values of these over all rows again.
-
-        What depends on a few columns takes few values: 10,000 candidates share some 200 layers.
-        """
-        if kinds is None or len(kinds) < WORTH_SHARING:
-            return self, same
-        first = np.full(int(kinds.max(initial=0)) + 1, -1)
-        first[kinds[::-1]] = np.arange(len(kinds))[::-1]
-        there = first >= 0
-        place = (np.cumsum(there) - 1)[kinds]
-        few = replace(self.rows(first[there]), inside=None, between=None)
-        return few, lambda value: value[place] if isinstance(value, np.ndarray) else value
+    def one_of_each(self, kinds: "Kinds | None") -> tuple["Layout", Callable[[Value], Value]]:
+        """A row of each kind, and what spreads values of these over all rows again."""
+        return (self, same) if kinds is None else (kinds.few, kinds.over)
 
     def row(self, index: int) -> "Layout":
         """One row of a layout of columns, as plain numbers."""
         numbers: dict[str, Any] = {n: float(np.asarray(getattr(self, n))[index]) for n in COLUMNS}
-        return replace(self, **numbers, inside=None, between=None)
+        return replace(self, **numbers, inside=None, between=None, along=None)
 
     def __len__(self) -> int:
         """Rows of a layout of columns; 1 for a single layout."""
@@ -160,6 +150,41 @@ class Layout:
         if why:
             raise FieldError("layout", why)
         return layout
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Rows of a layout that agree in a few columns, so that what hangs on these is costed once.
+
+    What depends on a few columns takes few values: 10,000 candidates share some 200 layers.
+    """
+
+    few: Layout  # a row of each kind
+    place: NDArray[np.intp]  # of each row, its kind's among the few
+
+    @classmethod
+    def of(cls, rows: Layout, numbers: NDArray[np.intp]) -> "Kinds":
+        """The kinds of rows that have equal numbers."""
+        first, place = _first_of_each(numbers)
+        return cls(rows.rows(first), place)
+
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Kinds":
+        """The kinds of the chosen rows, without those that none of them is of."""
+        numbers = self.place[chosen]
+        first, place = _first_of_each(numbers)
+        return Kinds(self.few.rows(numbers[first]), place)
+
+    def over(self, value: Value) -> Value:
+        """Of each row the value of its kind; a number stands for all."""
+        return value[self.place] if isinstance(value, np.ndarray) else value
+
+
+def _first_of_each(numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each number that occurs stands first, by the numbers; and of each its place there."""
+    first = np.full(int(numbers.max(initial=-1)) + 1, -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    there = first >= 0
+    return first[there], (np.cumsum(there) - 1)[numbers]
 
 
 def checked(layout: Layout, job: Job, gpus: int) -> Layout:
@@ -260,23 +285,23 @@ def candidates(job: Job, gpus: int) -> Layout:
     rows = Layout(**dict(zip(COLUMNS, (*columns, recompute), strict=True)))
     counts = np.array([len(each) * len(levels) for each in schedules], dtype=np.intp)
     split = np.repeat(np.arange(len(splits)), counts)
-    return replace(rows, inside=_inside(splits, split, rows), between=_between(split, rows))
-
-
-def _inside(
-    splits: Sequence[tuple[int, int, int, int, int]], split: NDArray[np.intp], rows: Layout
-) -> NDArray[np.intp]:
-    """Numbers of the kinds of rows that agree in tp, cp, ep, micro_batch and recompute."""
-    known: dict[tuple[int, int, int], int] = {}
-    lanes = [known.setdefault((tp, cp, ep), len(known)) for tp, _, _, cp, ep in splits]
     sizes, size = np.unique(rows.micro_batch, return_inverse=True)
-    layer = np.array(lanes, dtype=np.intp)[split] * len(sizes) + size
-    return layer * len(RECOMPUTE) + np.asarray(rows.recompute, dtype=np.intp)
+    layers = _numbered((tp, cp, ep) for tp, _, _, cp, ep in splits)[split] * len(sizes) + size
+    inside = layers * len(RECOMPUTE) + np.asarray(rows.recompute, dtype=np.intp)
+    between = split * 4 + np.asarray(rows.zero_stage, dtype=np.intp)
+    along = _numbered(each[:4] for each in splits)[split] * len(sizes) + size
+    return replace(
+        rows,
+        inside=Kinds.of(rows, inside),
+        between=Kinds.of(rows, between),
+        along=Kinds.of(rows, along),
+    )
 
 
-def _between(split: NDArray[np.intp], rows: Layout) -> NDArray[np.intp]:
-    """Numbers of the kinds of rows that agree in their split and in zero_stage."""
-    return split * 4 + np.asarray(rows.zero_stage, dtype=np.intp)
+def _numbered(keys: Iterable[tuple[int, ...]]) -> NDArray[np.intp]:
+    """Numbers of the keys, the same for the same."""
+    known: dict[tuple[int, ...], int] = {}
+    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp)
 
 
 def _splits(job: Job, gpus: int) -> Iterator[tuple[int, int, int, int, int]]:

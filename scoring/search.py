@@ -1,8 +1,9 @@
 """The fastest layout of a training job on a cluster: all candidates at once, a column each.
 
-Memory is costed first and once for all clusters with the same GPU memory; of the recompute levels
-of one split only the least that fits is kept, for less recompute is never slower. What is left is
-costed in one broadcast per cluster.
+Memory is costed first and once for all clusters; of the recompute levels of one split only the
+least that fits is kept, for less recompute is never slower. What a step computes is costed once for
+all clusters of equal GPUs, and what is left, its messages, once for each kind of candidate that
+sends the same.
 """
 
 from dataclasses import replace
@@ -16,11 +17,8 @@ from scoring.gpus import Gpu
 from scoring.hardware import Cluster
 from scoring.layout import RECOMPUTE, Layout, candidates
 from scoring.memory import training_memory
-from scoring.training import training_step
+from scoring.training import Computed, training_step
 from scoring.workload import Job
-
-BLOCK_ROWS = 16_384  # candidates costed at once: about 60 columns of 128 kB stay near the caches
-FIRST_LOOK = 128  # candidates that set the bound for the others
 
 
 @lru_cache(maxsize=96)  # a table is about 1 MB
@@ -29,12 +27,17 @@ def fitting(job: Job, gpus: int, memory_bytes: float) -> Layout:
     rows = candidates(job, gpus)
     if not len(rows):
         return rows
-    total = np.asarray(training_memory(job, rows).total)
-    fits = total <= memory_bytes
+    fits = memory_totals(job, gpus) <= memory_bytes
     levels = 1 if job.recompute else len(RECOMPUTE)
     table = fits.reshape(-1, levels)
     first = np.argmax(table, axis=1) + np.arange(len(table)) * levels
     return rows.rows(first[table.any(axis=1)])
+
+
+@lru_cache(maxsize=64)
+def memory_totals(job: Job, gpus: int) -> NDArray[np.float64]:
+    """Bytes on the fullest GPU of each candidate."""
+    return np.asarray(training_memory(job, candidates(job, gpus)).total)
 
 
 @lru_cache(maxsize=256)
@@ -43,17 +46,7 @@ def least_memory(job: Job, gpus: int) -> Layout | None:
     rows = candidates(job, gpus)
     if not len(rows):
         return None
-    return rows.row(int(np.argmin(np.asarray(training_memory(job, rows).total))))
-
-
-def step_times(cluster: Cluster, job: Job, rows: Layout) -> NDArray[np.float64]:
-    """Seconds of one step for each row, in blocks that bound the memory used."""
-    count = len(rows)
-    times = np.empty(count)
-    for start in range(0, count, BLOCK_ROWS):
-        block = rows.rows(np.arange(start, min(start + BLOCK_ROWS, count)))
-        times[start : start + BLOCK_ROWS] = training_step(cluster, job, block).total
-    return times
+    return rows.row(int(np.argmin(memory_totals(job, gpus))))
 
 
 def fastest_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list[Layout]:
@@ -64,38 +57,30 @@ def fastest_layouts(cluster: Cluster, job: Job, gpus: int, top: int = 1) -> list
     rows = fitting(job, gpus, cluster.gpu.memory_bytes)
     if not len(rows):
         return []
-    order = np.argsort(step_times(cluster, job, rows), kind="stable")[:top]
+    order = np.argsort(training_step(cluster, job, rows).total, kind="stable")[:top]
     return [rows.row(int(index)) for index in order]
 
 
 @lru_cache(maxsize=8192)
 def fastest(cluster: Cluster, job: Job, gpus: int) -> Layout | None:
-    """The fastest layout on a `Cluster.bare()`, or None where none fits.
-
-    Branch and bound: the most promising few by their time on a network that costs nothing, then
-    every other whose bound is below the best of them. Exact, for a network only ever adds.
-    """
-    rows, floor = by_lower_bound(cluster.gpu, job, gpus)
+    """The fastest layout on a `Cluster.bare()`, or None where none fits."""
+    rows, computed = by_compute(cluster.gpu, job, gpus)
     if not len(rows):
         return None
-    first = rows.rows(np.arange(min(FIRST_LOOK, len(rows))))
-    times = step_times(cluster, job, first)
-    reach = int(np.searchsorted(floor, times.min()))
-    if reach > len(first):
-        rest = rows.rows(np.arange(len(first), reach))
-        times = np.concatenate([times, step_times(cluster, job, rest)])
-    return rows.row(int(np.argmin(times)))
+    return rows.row(int(np.argmin(training_step(cluster, job, rows, computed).total)))
 
 
 @lru_cache(maxsize=64)
-def by_lower_bound(gpu: Gpu, job: Job, gpus: int) -> tuple[Layout, NDArray[np.float64]]:
-    """Layouts that fit, and their step time on a free network, in its ascending order. [s]"""
+def by_compute(gpu: Gpu, job: Job, gpus: int) -> tuple[Layout, Computed]:
+    """Layouts that fit, the one that would be fastest on a free network first, and their compute.
+
+    So of layouts that are equally fast the one that sends more is chosen last.
+    """
+    free = free_network(gpu)
     rows = fitting(job, gpus, gpu.memory_bytes)
-    if not len(rows):
-        return rows, np.empty(0)
-    times = step_times(free_network(gpu), job, rows)
-    order = np.argsort(times, kind="stable")
-    return rows.rows(order), times[order]
+    if len(rows):
+        rows = rows.rows(np.argsort(training_step(free, job, rows).total, kind="stable"))
+    return rows, Computed.on(free, job, rows)
 
 
 def free_network(gpu: Gpu) -> Cluster:

@@ -18,7 +18,7 @@ from scoring.constants import TRAINING, Software
 from scoring.hardware import Cluster
 from scoring.layout import Layout
 from scoring.memory import BF16, gradient_bytes, local_parameters, trainable_share
-from scoring.units import Value, ceil, maximum, minimum, where
+from scoring.units import Value, ceil, maximum, minimum, nowhere, where
 from scoring.workload import Job
 
 
@@ -48,7 +48,7 @@ def tensor_parallel(
     recompute): an all-reduce, or with sequence parallelism an all-gather and a reduce-scatter.
     A mixture with ep keeps only attention's.
     """
-    if not isinstance(layout.tp, float) or layout.tp > 1:
+    if not nowhere(layout.tp > 1):
         model = job.transformer
         g = group(cluster, layout.tp)
         size = BF16 * layout.micro_batch * job.seq_len / layout.cp * model.hidden
@@ -73,7 +73,7 @@ def expert_parallel(
     of a token for one node cross the fabric once: M(1 − (1 − 1/M)^topk) of topk.
     """
     model = job.transformer
-    if not model.moe_layers or (isinstance(layout.ep, float) and layout.ep <= 1):
+    if not model.moe_layers or nowhere(layout.ep > 1):
         return 0.0, None
     g = group(cluster, layout.ep)
     tokens = layout.micro_batch * job.seq_len / layout.cp / layout.tp
@@ -98,7 +98,7 @@ def context_parallel(
     c − 1 steps of 2 · T · kv · d · 2 bytes / tp, each hidden behind a c-th of attention; backward
     moves gradients too, over 2.5 times the work.
     """
-    if isinstance(layout.cp, float) and layout.cp <= 1:
+    if nowhere(layout.cp > 1):
         return 0.0, None
     model = job.transformer
     g = group(cluster, layout.cp, layout.tp)
@@ -121,16 +121,17 @@ def pipeline_sends(
     b · s · h · 2 bytes (/tp, gathered again on arrival) a boundary, for each of v chunks; hidden
     in the steady state where sends overlap, but not while the pipeline fills and drains.
     """
-    if isinstance(layout.pp, float) and layout.pp <= 1:
+    if nowhere(layout.pp > 1):
         return 0.0, ()
-    tokens = layout.micro_batch * job.seq_len / layout.cp
-    size = BF16 * tokens * job.transformer.hidden / layout.tp
-    few, spread = layout.one_of_each(layout.between)
-    g = group(cluster, few.pp, few.tp * few.cp * few.dp).over(spread)
-    time = collective_time(cluster, "send_recv", size, g)
+    few, spread = layout.one_of_each(layout.along)
+    tokens = few.micro_batch * job.seq_len / few.cp
+    size = BF16 * tokens * job.transformer.hidden / few.tp
+    g = group(cluster, few.pp, few.tp * few.cp * few.dp)
+    call = collective_time(cluster, "send_recv", size, g)
+    time = spread(call)
     steady = rounds * layout.virtual_stages * (1.0 - software.pp_overlap)
     shown = where(layout.pp > 1, 2.0 * time * (layout.pp - 1 + steady), 0.0)
-    return shown, (Traffic("pipeline", "send_recv", size, g, time, shown),)
+    return shown, (Traffic("pipeline", "send_recv", size, g, call, shown),)
 
 
 def data_parallel(
@@ -211,11 +212,10 @@ def _exchange(
         return reduce, _hand_out(cluster, weights, inner, software), "reduce_scatter"
     scatter = collective_time(cluster, software.reduces, gradients, g)
     gather = _hand_out(cluster, weights, g, software)
-    stage = layout.zero_stage
-    if isinstance(stage, float) and stage >= 1:
+    plain = layout.zero_stage < 1
+    if nowhere(plain):
         return scatter, gather, software.reduces
     whole = collective_time(cluster, "all_reduce", gradients, g)
-    plain = stage < 1
     return where(plain, whole, scatter), where(plain, 0.0, gather), "all_reduce"
 
 
@@ -239,7 +239,7 @@ def _sharded_layers(
     software: Software,
 ) -> Value:
     """What ZeRO-3's gathers and reductions add to the step, over all layers. [s]"""
-    if isinstance(layout.zero_stage, float) and layout.zero_stage < 3:
+    if nowhere(layout.zero_stage >= 3):
         return 0.0
     few, spread = layout.one_of_each(layout.between)
     dense, experts = local_parameters(job, few)

@@ -17,7 +17,7 @@ H. Liu et al., "Ring attention," arXiv:2310.01889: context parallelism.
 
 from dataclasses import dataclass
 
-from scoring.compute import layer_time, logits_time, optimizer_time
+from scoring.compute import LayerTime, layer_time, logits_time, optimizer_time
 from scoring.constants import SOFTWARE, TRAINING
 from scoring.hardware import Cluster
 from scoring.layout import Layout
@@ -60,7 +60,29 @@ class StepTime:
         return inner + self.exposed_pp + self.exposed_dp
 
 
-def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What a step computes on one GPU, whatever joins it to others: of each kind of row. [s]"""
+
+    layer: LayerTime  # of a kind inside
+    logits: Value  # of a kind inside
+    update: Value  # of a kind between
+
+    @classmethod
+    def on(cls, cluster: Cluster, job: Job, layout: Layout) -> "Computed":
+        """Of a layout, or of a column of them: equal on all clusters of equal GPUs."""
+        inner, _ = layout.one_of_each(layout.inside)
+        outer, _ = layout.one_of_each(layout.between)
+        return cls(
+            layer=layer_time(cluster, job, inner),
+            logits=logits_time(cluster, job, inner),
+            update=optimizer_time(cluster, job, outer),
+        )
+
+
+def training_step(
+    cluster: Cluster, job: Job, layout: Layout, computed: Computed | None = None
+) -> StepTime:
     """One training step of a job on a cluster, for one layout or a column of them.
 
     Parameters
@@ -71,6 +93,8 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
         A train or finetune_lora job.
     layout
         Splits that divide; nothing here checks that they fit (`memory.training_memory`).
+    computed
+        `Computed.on` equal GPUs, where it is at hand.
 
     Returns
     -------
@@ -83,11 +107,12 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
     many = layout.pp > 1
 
     inner, spread = layout.one_of_each(layout.inside)
-    layer = layer_time(cluster, job, inner)
+    computed = computed or Computed.on(cluster, job, layout)
+    layer = computed.layer
     tensor, tensor_traffic = tensor_parallel(cluster, job, inner, software)
     expert, expert_traffic = expert_parallel(cluster, job, inner, software)
     context, context_traffic = context_parallel(cluster, job, inner, layer)
-    logits = spread(logits_time(cluster, job, inner))
+    logits = spread(computed.logits)
     tensor, expert, context = spread(tensor), spread(expert), spread(context)
     layer = layer.over(spread)
     whole = layer.total + tensor + expert + context  # of a layer and a micro-batch
@@ -105,8 +130,7 @@ def training_step(cluster: Cluster, job: Job, layout: Layout) -> StepTime:
 
     pipeline, pipeline_traffic = pipeline_sends(cluster, job, layout, rounds, software)
     data, data_traffic = data_parallel(cluster, job, layout, layer, rounds, software)
-    outer, over_rows = layout.one_of_each(layout.between)
-    update = over_rows(optimizer_time(cluster, job, outer))
+    update = layout.one_of_each(layout.between)[1](computed.update)
 
     per_stage = rounds * (model.layers + more) / layout.pp
     busy = rounds * mean + bubble + pipeline + data + update

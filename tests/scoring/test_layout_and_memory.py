@@ -7,7 +7,7 @@ import pytest
 
 from scoring import FieldError, Job, Layout, job
 from scoring.hardware import cluster
-from scoring.layout import WORTH_SHARING, candidates
+from scoring.layout import KINDS, candidates
 from scoring.memory import activation_bytes_per_layer, training_memory
 from scoring.search import fitting, smallest_count
 from scoring.training import training_step
@@ -151,12 +151,21 @@ def test_a_frozen_mlp_keeps_what_its_activation_read_in_the_width_of_its_weights
 def test_rows_that_share_a_layer_or_an_exchange_are_costed_as_if_alone(name, slug):
     task = job(f"{name}-pretrain")
     rows = candidates(task, 512)
-    assert len(rows) > WORTH_SHARING
+    assert all(len(getattr(rows, kinds).few) < len(rows) for kinds in KINDS)
     shared = training_step(cluster(slug), task, rows)
-    alone = training_step(cluster(slug), task, replace(rows, inside=None, between=None))
+    alone = training_step(cluster(slug), task, replace(rows, **dict.fromkeys(KINDS)))
     for term in ("compute", "exposed_tp", "exposed_pp", "bubble", "exposed_dp", "exposed_ep"):
         assert getattr(shared, term) == pytest.approx(getattr(alone, term), rel=1e-12), term
     assert shared.total == pytest.approx(alone.total, rel=1e-12)
+
+
+def test_of_chosen_rows_only_their_own_kinds_are_kept():
+    rows = candidates(job("gpt3-175b-pretrain"), 64)
+    chosen = rows.rows(np.array([700, 3, 400]))
+    for kinds in KINDS:
+        few, spread = chosen.one_of_each(getattr(chosen, kinds))
+        assert len(few) <= 3
+        assert list(spread(few.tp)) == list(chosen.tp) == list(rows.tp[[700, 3, 400]])
 
 
 def test_a_count_that_no_layout_divides_has_no_rows():
