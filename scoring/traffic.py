@@ -18,7 +18,7 @@ from scoring.constants import TRAINING, Software
 from scoring.hardware import Cluster
 from scoring.layout import Layout
 from scoring.memory import BF16, gradient_bytes, local_parameters, trainable_share
-from scoring.units import Value, ceil, maximum, minimum, nowhere, where
+from scoring.units import Value, maximum, minimum, nowhere, where
 from scoring.workload import Job
 
 
@@ -140,6 +140,7 @@ def data_parallel(
     layout: Layout,
     layer: LayerTime,
     rounds: Value,
+    behind: tuple[Value, Value],
     software: Software,
 ) -> tuple[Value, tuple[Traffic, ...]]:
     """Exposed exchange of gradients and weights of one step. [s]
@@ -161,18 +162,29 @@ def data_parallel(
         more = _exchange(cluster, few, e, sizes[0] * experts, sizes[1] * experts, software)
         reduce, gather = reduce + more[0], gather + more[1]
     reduce, gather = spread(reduce), spread(gather)
-    shown = _not_hidden(job, layout, layer, rounds, software, reduce, gather)
+    shown = _not_hidden(layout, rounds, behind, software, reduce, gather)
     sharded = _sharded_layers(cluster, job, layout, layer, rounds, software)
     shown = where(layout.zero_stage >= 3, sharded, shown)
-    shown = where(layout.shard_ranks * layout.expert_shard_ranks > 1, shown, 0.0)
     return shown, (Traffic("data parallel", kind, sizes[0] * dense, g, call, shown),)
 
 
+def hidden_behind(
+    layout: Layout, layer: LayerTime, rounds: Value, stage_layers: Value
+) -> tuple[Value, Value]:
+    """The last backward and the next forward pass of a stage, beside which replicas exchange. [s]
+
+    Interleaved, all but the last chunk are done a round of pp micro-batches before the end.
+    """
+    early = (layout.virtual_stages - 1) / layout.virtual_stages
+    chunks = where(layout.virtual_stages > 1, early * minimum(layout.pp, rounds), 1.0)
+    window = chunks * stage_layers
+    return window * (layer.backward + layer.recompute), window * layer.forward
+
+
 def _not_hidden(
-    job: Job,
     layout: Layout,
-    layer: LayerTime,
     rounds: Value,
+    behind: tuple[Value, Value],
     software: Software,
     reduce: Value,
     gather: Value,
@@ -180,13 +192,8 @@ def _not_hidden(
     """What of one exchange shows: beyond the last backward and the next forward pass, and of what
     runs beside them the share that the software does not overlap. [s]
     """
-    layers = ceil(job.transformer.layers / layout.pp - 1e-9)
-    # Interleaved, all but the last chunk are done a round of pp micro-batches before the end.
-    early = (layout.virtual_stages - 1) / layout.virtual_stages
-    chunks = where(layout.virtual_stages > 1, early * minimum(layout.pp, rounds), 1.0)
-    window = chunks * layers
-    reduce_more, reduce_lost = _side_by_side(window * (layer.backward + layer.recompute), reduce)
-    gather_more, gather_lost = _side_by_side(window * layer.forward, gather)
+    reduce_more, reduce_lost = _side_by_side(behind[0], reduce)
+    gather_more, gather_lost = _side_by_side(behind[1], gather)
     lost = 1.0 - software.dp_overlap
     reductions = where(layout.zero_stage >= 2, rounds, 1.0)  # sharded gradients keep no sum
     return reductions * (reduce_more + lost * reduce_lost) + gather_more + lost * gather_lost

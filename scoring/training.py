@@ -26,6 +26,7 @@ from scoring.traffic import (
     context_parallel,
     data_parallel,
     expert_parallel,
+    hidden_behind,
     pipeline_sends,
     tensor_parallel,
 )
@@ -62,21 +63,46 @@ class StepTime:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What a step computes on one GPU, whatever joins it to others: of each kind of row. [s]"""
+    """What of a step the layout and the GPU decide, whatever joins it to others. Over all rows."""
 
-    layer: LayerTime  # of a kind inside
-    logits: Value  # of a kind inside
-    update: Value  # of a kind between
+    inner: LayerTime  # of each kind of row inside a layer [s]
+    layer: LayerTime  # [s]
+    local: Value  # all of `layer` [s]
+    heads: Value  # output projections of a micro-batch [s]
+    update: Value  # the optimizer [s]
+    rounds: Value  # micro-batches of a step
+    layers: float  # of the whole model
+    stage_layers: Value  # of the fullest stage
+    last_layers: Value  # of the last stage
+    per_stage: Value  # layers that a mean stage computes in a step, over all micro-batches
+    doublings: Value  # of the GPUs beyond eight
+    behind: tuple[Value, Value]  # what exchanges of gradients and of weights hide behind [s]
 
     @classmethod
     def on(cls, cluster: Cluster, job: Job, layout: Layout) -> "Computed":
         """Of a layout, or of a column of them: equal on all clusters of equal GPUs."""
-        inner, _ = layout.one_of_each(layout.inside)
-        outer, _ = layout.one_of_each(layout.between)
+        model = job.transformer
+        few, spread = layout.one_of_each(layout.inside)
+        inner = layer_time(cluster, job, few)
+        layer = inner.over(spread)
+        outer, over_rows = layout.one_of_each(layout.between)
+        rounds = (job.global_batch or 1) / (layout.dp * layout.micro_batch)
+        more = model.mtp_layers  # behind the last stage's own, with a head of their own
+        stage_layers = ceil(model.layers / layout.pp - 1e-9)
+        last_layers = maximum(model.layers - (layout.pp - 1) * stage_layers, 0.0)
         return cls(
-            layer=layer_time(cluster, job, inner),
-            logits=logits_time(cluster, job, inner),
-            update=optimizer_time(cluster, job, outer),
+            inner=inner,
+            layer=layer,
+            local=layer.total,
+            heads=(2.0 if more else 1.0) * spread(logits_time(cluster, job, few)),
+            update=over_rows(optimizer_time(cluster, job, outer)),
+            rounds=rounds,
+            layers=float(model.layers + more),
+            stage_layers=stage_layers,
+            last_layers=last_layers + more,
+            per_stage=rounds * (model.layers + more) / layout.pp,
+            doublings=log2(maximum(layout.gpus / 8.0, 1.0)),
+            behind=hidden_behind(layout, layer, rounds, stage_layers),
         )
 
 
@@ -102,51 +128,38 @@ def training_step(
         Broadcast over the layouts. [s]
     """
     software = SOFTWARE[job.software]
-    model = job.transformer
-    rounds = (job.global_batch or 1) / (layout.dp * layout.micro_batch)
+    c = computed or Computed.on(cluster, job, layout)
     many = layout.pp > 1
 
     inner, spread = layout.one_of_each(layout.inside)
-    computed = computed or Computed.on(cluster, job, layout)
-    layer = computed.layer
     tensor, tensor_traffic = tensor_parallel(cluster, job, inner, software)
     expert, expert_traffic = expert_parallel(cluster, job, inner, software)
-    context, context_traffic = context_parallel(cluster, job, inner, layer)
-    logits = spread(computed.logits)
+    context, context_traffic = context_parallel(cluster, job, inner, c.inner)
     tensor, expert, context = spread(tensor), spread(expert), spread(context)
-    layer = layer.over(spread)
-    whole = layer.total + tensor + expert + context  # of a layer and a micro-batch
+    whole = c.local + tensor + expert + context  # of a layer and a micro-batch
 
-    more = model.mtp_layers  # behind the last stage's own, with a head of their own
-    heads = 2.0 if more else 1.0
-    stage_layers = ceil(model.layers / layout.pp - 1e-9)
-    last_layers = maximum(model.layers - (layout.pp - 1) * stage_layers, 0.0)
-    stage = stage_layers * whole
-    last = (last_layers + more) * whole + heads * logits
+    stage = c.stage_layers * whole
+    last = c.last_layers * whole + c.heads
     slowest = maximum(stage, last)
-    mean = ((model.layers + more) * whole + heads * logits) / layout.pp
-    waiting = rounds * where(many, slowest - mean, 0.0)
+    mean = (c.layers * whole + c.heads) / layout.pp
+    waiting = c.rounds * where(many, slowest - mean, 0.0)
     bubble = waiting + where(many, (layout.pp - 1) * stage / layout.virtual_stages, 0.0)
 
-    pipeline, pipeline_traffic = pipeline_sends(cluster, job, layout, rounds, software)
-    data, data_traffic = data_parallel(cluster, job, layout, layer, rounds, software)
-    update = layout.one_of_each(layout.between)[1](computed.update)
-
-    per_stage = rounds * (model.layers + more) / layout.pp
-    busy = rounds * mean + bubble + pipeline + data + update
-    doublings = log2(maximum(layout.gpus / 8.0, 1.0))
+    pipeline, pipeline_traffic = pipeline_sends(cluster, job, layout, c.rounds, software)
+    data, data_traffic = data_parallel(cluster, job, layout, c.layer, c.rounds, c.behind, software)
+    busy = c.rounds * mean + bubble + pipeline + data + c.update
     traffic = [t for t in (tensor_traffic, expert_traffic, context_traffic) if t is not None]
     return StepTime(
-        compute=per_stage * layer.total + rounds * heads * logits / layout.pp,
-        exposed_tp=per_stage * tensor,
+        compute=c.per_stage * c.local + c.rounds * c.heads / layout.pp,
+        exposed_tp=c.per_stage * tensor,
         exposed_pp=pipeline,
         bubble=bubble,
         exposed_dp=data,
-        exposed_ep=per_stage * expert,
-        exposed_cp=per_stage * context,
-        optimizer=update,
-        jitter=busy * TRAINING.jitter_per_doubling * doublings,
+        exposed_ep=c.per_stage * expert,
+        exposed_cp=c.per_stage * context,
+        optimizer=c.update,
+        jitter=busy * TRAINING.jitter_per_doubling * c.doublings,
         traffic=()
         if layout.inside is not None
-        else (*(t.called(per_stage) for t in traffic), *pipeline_traffic, *data_traffic),
+        else (*(t.called(c.per_stage) for t in traffic), *pipeline_traffic, *data_traffic),
     )
