@@ -85,8 +85,15 @@ class Currency:
 
     def keys_beside(self, fields: Collection[str]) -> tuple[str, ...]:
         """The same of a row that has these fields."""
-        amounts = (f"{self.prefix}_{name}" for name in PER_HOUR if f"usd_{name}" in fields)
-        return (*amounts, f"usd_per_{self.prefix}", f"usd_per_{self.prefix}_date")
+        amounts = (self._beside(name) for name in fields)
+        return (*filter(None, amounts), f"usd_per_{self.prefix}", f"usd_per_{self.prefix}_date")
+
+    def _beside(self, name: str) -> str | None:
+        """What stands beside a field in dollars; None where it is no amount."""
+        words = name.split("_")
+        if "usd" not in words or name in NO_AMOUNT:
+            return None
+        return "_".join(self.prefix if word == "usd" else word for word in words)
 
     @property
     def selected(self) -> tuple[str, ...]:
@@ -109,9 +116,7 @@ class Currency:
         found: dict[str, Any] = {}
         for key, value in said.items():
             found[key] = self._within(value, rate)
-            words = key.split("_")
-            if "usd" in words and key not in NO_AMOUNT:
-                name = "_".join(self.prefix if word == "usd" else word for word in words)
+            if name := self._beside(key):
                 found[name] = self._amount(value, rate or self.usd_per_unit)
         if "native_currency" in said:
             found[self.keys[-2]] = plain(self.rate_of(said))

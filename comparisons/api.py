@@ -20,6 +20,7 @@ from rest_framework.request import Request
 from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
 from catalog import replies
+from catalog.currency import Money, in_currency
 from catalog.query import BadQuery, Reading, no_keys, one_of, past
 from catalog.questions import OBJECTIVES
 from catalog.small_lists import Narrow, SmallList, documented
@@ -244,7 +245,7 @@ class OneRun(Own):
     @extend_schema(**schema.ONE_RUN)
     def get(self, request: Request, id: UUID, run: UUID) -> HttpResponse:  # noqa: A002
         """The run as it was kept; as CSV, one line an offer for each workload."""
-        return _written(self.run_of(self.one(id), run), _format(request))
+        return _written(request, self.run_of(self.one(id), run))
 
 
 class Export(Own):
@@ -255,24 +256,32 @@ class Export(Own):
     @extend_schema(**schema.EXPORT)
     def get(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002
         """The last run: JSON, or CSV with one line an offer for each workload."""
-        form, run = _format(request), runs.shown(self.one(id))
+        run = runs.shown(self.one(id))
         if run is None:
             raise Http404("It has not been answered yet: POST run/.")
-        return _written(run, form)
+        return _written(request, run)
 
 
-def _format(request: Request) -> str:
+def _written(request: Request, run: Run) -> HttpResponse:
+    """A run in the form that is asked for, and with its amounts in the money that is."""
     reading = Reading(request.query_params)
-    form = reading.one("format", one_of(FORMATS)) or "json"
+    form, money = _form(reading), _money(reading, run)
     reading.finish(())
-    return form
-
-
-def _written(run: Run, form: str) -> HttpResponse:
+    results = runs.in_money(run, money) if money else run.results
     if form == "json":
-        return replies.json(about(run) | {"results": run.results})
-    columns = exports.columns(run.results)
-    return _table(f"run-{run.made_at:%Y-%m-%d}", columns, exports.of_run(run.results))
+        return replies.json(about(run) | {"results": exports.whole(results) if money else results})
+    columns = exports.columns(results)
+    return _table(f"run-{run.made_at:%Y-%m-%d}", columns, exports.of_run(results))
+
+
+def _form(reading: Reading) -> str:
+    return reading.one("format", one_of(FORMATS)) or "json"
+
+
+def _money(reading: Reading, run: Run | None) -> Money | None:
+    """What `currency` asks for, at the rate of the run's day; None where it is left out."""
+    asked = reading.one("currency", in_currency(runs.time_of(run) if run else None))
+    return Money(asked) if any(reading.query.getlist("currency")) else None
 
 
 def _table(name: str, columns: tuple[str, ...], rows: Iterable[Body]) -> HttpResponse:
@@ -294,11 +303,15 @@ class Diff(Own):
         comparison = self.one(id)
         reading = Reading(request.query_params)
         was, now = (reading.one(name, _uuid) for name in ("from", "to"))
-        form = reading.one("format", one_of(FORMATS)) or "json"
-        reading.finish(())
+        form = _form(reading)
         to = self.run_of(comparison, now) if now else runs.current(comparison)
         before = self.run_of(comparison, was) if was else to and runs.before(to)
-        found = changes(before.results, to.results) if before and to else []
+        money = _money(reading, to)
+        reading.finish(())
+        told = [
+            runs.in_money(each, money) if money else each.results for each in (before, to) if each
+        ]
+        found = changes(*told) if before and to else []
         if form == "csv":
             return _table("changes", exports.OF_CHANGES, exports.of_changes(found))
         return replies.json(

@@ -1,4 +1,8 @@
-"""A run as lines of a file, and what changed as lines of another."""
+"""A run as a file: whole, or as lines of a table; and what changed as lines of another.
+
+As of offers/, what is named `usd_*` is in dollars, and in another currency an amount stands beside
+it: for EUR `eur_*`, and the rate `usd_per_eur` of the day `usd_per_eur_date`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -16,25 +20,36 @@ OF_RUN = (
     "step_time_s", "exposed_share", "scaling_efficiency", "usd_lost_to_waiting_per_hour",
     "limited_by", *OFFER, "usd_rate", "unknown", "disputed",
 )  # fmt: skip
-AMOUNTS = (
-    "usd_per_mtoken", "usd_per_mtoken_low", "usd_per_mtoken_high", "usd_per_step",
-    "usd_lost_to_waiting_per_hour", "usd_per_hour", "usd_per_gpu_hour",
-)  # fmt: skip
 OF_CHANGES = (
     "seen", "kind", "provider", "instance_type", "region", "tier", "price_model", "what",
     "was", "now", "delta_percent", "was_source", "now_source", "effect",
 )  # fmt: skip
 
 
+def whole(results: Row) -> Row:
+    """All of a run; in another money than dollars with its amounts besides, each at the rate of
+    its offer. The question stands as it was asked."""
+    if (currency := Money.of(results.get("currency")).currency) is None:
+        return results
+    rates = {each["key"]: currency.rate_of(each["offer"]) for each in results["offers"]}
+    return {
+        **results,
+        "offers": [currency.beside(each) for each in results["offers"]],
+        "types": {name: currency.beside(each) for name, each in results["types"].items()},
+        "workloads": [
+            {
+                **each,
+                "results": [currency.beside(one, rates[one["key"]]) for one in each["results"]],
+            }
+            for each in results["workloads"]
+        ],
+    }
+
+
 def columns(results: Row) -> tuple[str, ...]:
     """Those of a run; in another money than dollars its amounts besides, at the end."""
-    return (*OF_RUN, *_in(Money.of(results.get("currency"))))
-
-
-def _in(money: Money) -> dict[str, str]:
-    """By the names of the amounts in another money, those in dollars."""
-    beside = AMOUNTS if money.currency else ()
-    return {f"{money.prefix}{name.removeprefix('usd')}": name for name in beside}
+    currency = Money.of(results.get("currency")).currency
+    return (*OF_RUN, *currency.keys_beside(OF_RUN)) if currency else OF_RUN
 
 
 def of_run(results: Row) -> Iterator[dict[str, Any]]:
@@ -50,11 +65,7 @@ def of_run(results: Row) -> Iterator[dict[str, Any]]:
             )
             said |= _estimate(ranked.get(key)) | {"left_out_because": reasons.get(key)}
             line = dict.fromkeys(OF_RUN) | said | _offer(entries[key])
-            amounts = {
-                name: money.amount(line[usd], entries[key]["offer"])
-                for name, usd in _in(money).items()
-            }
-            yield line | amounts
+            yield money.currency.beside(line) if money.currency else line
 
 
 def _estimate(result: Row | None) -> dict[str, Any]:

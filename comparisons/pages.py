@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from catalog import phrases
-from catalog.currency import Money, in_currency
+from catalog.currency import Money
 from catalog.estimates import TooMuch
 from catalog.page_money import of_page
 from catalog.pages import provider_titles
@@ -174,12 +174,12 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
     if not run.results["offers"]:
         context |= nothing(run.results)
     own = Money.of(run.results.get("currency"))
-    money = of_page(request.GET, request.path, run.as_of or run.made_at, own)
-    answer = _in_money(run, money["money"], own)
+    money = of_page(request.GET, request.path, runs.time_of(run), own)
+    answer = runs.in_money(run, money["money"])
     baseline = request.GET.get("baseline", "")
     context |= shown(answer, baseline, differences=context["only_differences"]) | money
     was = _named_run(found, request.GET.get("from")) or runs.before(run)
-    told = changes(_in_money(was, money["money"], own), answer) if was else []
+    told = changes(runs.in_money(was, money["money"]), answer) if was else []
     shown_changes = worth_telling(told)
     return context | {
         "was": was,
@@ -197,15 +197,6 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
         ],
         "clusters": len(run.results["offers"]),
     }
-
-
-def _in_money(run: Run, money: Money, own: Money) -> Snapshot:
-    """A run's answer as it was told; or in another money, at the rate of its time."""
-    answer: Snapshot = run.results
-    if money == own:
-        return answer
-    then = in_currency(run.as_of or run.made_at)(money.code)
-    return {**answer, "currency": then and then.as_json()}
 
 
 def nothing(answer: Snapshot) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from catalog.currency import Money, in_currency
 from catalog.estimates import TooMuch
 from comparisons import asked, outline, snapshot
 from comparisons.changes import Change, changes
@@ -68,6 +69,19 @@ def current(comparison: Comparison) -> Run | None:
 def shown(comparison: Comparison) -> Run | None:
     """The run that every page and file is of, where none is named."""
     return current(comparison) or comparison.runs.first()
+
+
+def in_money(run: Run, money: Money) -> Snapshot:
+    """A run's answer as it was told; or in another money, at the rate of its time."""
+    if money == Money.of(run.results.get("currency")):
+        return run.results  # type: ignore[no-any-return]
+    then = in_currency(time_of(run))(money.code)
+    return {**run.results, "currency": then and then.as_json()}
+
+
+def time_of(run: Run) -> datetime:
+    """Whose prices it has, and whose rates."""
+    return run.as_of or run.made_at
 
 
 def before(run: Run) -> Run | None:

@@ -210,6 +210,12 @@ EXAMPLE = OpenApiExample(
 )
 AS_OF = OpenApiExample("At the prices of a day", {"as_of": "2026-11-28"}, request_only=True)
 FORMAT = parameter("format", {"type": "string", "enum": ["json", "csv"]}, "How to write")
+CURRENCY = parameter(
+    "currency",
+    {"type": "string"},
+    "Amounts in it beside the dollars, at the rate of the run's day: for EUR, eur_per_hour and so "
+    "on, and the rate, usd_per_eur, with its day; if left out, in the comparison's own",
+)
 
 
 def _path(name: str, says: str) -> OpenApiParameter:
@@ -263,12 +269,12 @@ MAKE_RUN: Json = {
 }
 ONE_RUN: Json = {
     "operation_id": "comparison_run",
-    "parameters": [ID, RUN_ID, FORMAT],
+    "parameters": [ID, RUN_ID, FORMAT, CURRENCY],
     "responses": AS_CSV | _answers(RUN, "The answer, whole"),
 }
 EXPORT: Json = {
     "operation_id": "export_comparison",
-    "parameters": [ID, FORMAT],
+    "parameters": [ID, FORMAT, CURRENCY],
     "responses": AS_CSV | _answers(RUN, "The last run, whole"),
 }
 THE_DIFF: Json = {
@@ -278,6 +284,7 @@ THE_DIFF: Json = {
         parameter("from", _ID, "A run; the one before `to` if left out"),
         parameter("to", _ID, "A run; the last if left out"),
         FORMAT,
+        parameter("currency", {"type": "string"}, "What money the changes are told in"),
     ],
     "responses": AS_CSV | _answers(DIFF, "What changed, in words and values"),
 }
