@@ -27,13 +27,15 @@ from mcp_types import (
 )
 
 from fabricscout.client import FabricScout
-from fabricscout.errors import ApiError, BadInput, FabricScoutError
+from fabricscout.errors import ApiError, BadInput, FabricScoutError, NotFound
 from fabricscout.reasons import reasons
 
 Json = dict[str, Any]
 T = TypeVar("T")
-ROWS = 10  # of an answer, where nothing else is asked
-RANKED = 5
+ROWS, MOST_ROWS = 10, 50  # of an answer, where nothing else is asked, and the most
+RANKED, MOST_RANKED = 5, 20
+PRICES = 40  # of a type, the lowest
+MOST_PICKS = 6
 REASONS = 10  # why offers are left out of a ranking
 INSTRUCTIONS = (
     "Rentable GPU clusters compared by their interconnect. null is unknown: never zero, never "
@@ -115,6 +117,7 @@ def _called(
             raise _bad(strange[0], f"is not an argument of {name}.")
         if missing := [key for key in found[name].takes["required"] if key not in arguments]:
             raise _bad(missing[0], "is required.")
+        _of_lists(found[name].takes["properties"], arguments)
         answer = found[name].answer(scout, arguments)
     except FabricScoutError as refused:
         said: Json = {"message": str(refused)}
@@ -122,6 +125,14 @@ def _called(
             said |= {"code": refused.code, "fields": refused.fields}
         return _result({"error": said}, is_error=True)
     return _result(answer)
+
+
+def _of_lists(takes: Json, arguments: Json) -> None:
+    """Refuse a word that is none of its list, where the service would not be asked about it."""
+    for name, value in arguments.items():
+        allowed = takes[name].get("enum")
+        if allowed and value not in (None, "", *allowed):
+            raise _bad(name, f"must be one of: {', '.join(map(str, allowed))}.")
 
 
 def _result(value: Json, *, is_error: bool = False) -> CallToolResult:
@@ -147,14 +158,18 @@ def doors(scout: FabricScout) -> Mapping[str, Door]:
         each["name"]: {**each["schema"], "description": each.get("description", "")}
         for each in offers["parameters"]
         if each["name"] not in NOT_FOR_A_MODEL
-    }
+    } | {"page_size": _whole("Rows", MOST_ROWS)}
     question = _resolved(schema, estimates["requestBody"]["content"]["application/json"]["schema"])
-    ranking = {**question["properties"], "filter": _object(filters), "limit": _whole("Clusters")}
+    ranking = {
+        **question["properties"],
+        "filter": _object(filters),
+        "limit": _whole("Clusters", MOST_RANKED),
+    }
     return {
         "offers": Door(_says(offers), _object(filters), _offers),
         "instance_facts": Door(
-            "Everything known of one instance type: each fact with basis, source and date, its "
-            "prices by region, and what nobody says.",
+            "Everything known of one instance type: each fact with basis, source and date (a value "
+            "of null is unknown, not no), its lowest prices by region, and what nobody says.",
             _object(
                 {"provider": _text("As in offers"), "instance_type": _text("The provider's name")},
                 "provider",
@@ -172,6 +187,7 @@ def doors(scout: FabricScout) -> Mapping[str, Door]:
                         "type": "array",
                         "items": {"type": "string"},
                         "minItems": 1,
+                        "maxItems": MOST_PICKS,
                         "description": "provider/instance_type each",
                     },
                     "workload": _text("Its slug; the API's workloads/ lists them"),
@@ -205,8 +221,9 @@ def _text(says: str) -> Json:
     return {"type": "string", "description": says}
 
 
-def _whole(says: str) -> Json:
-    return {"type": "integer", "minimum": 1, "description": says}
+def _whole(says: str, most: int | None = None) -> Json:
+    said = {"type": "integer", "minimum": 1, "description": says}
+    return said if most is None else said | {"maximum": most}
 
 
 def _says(door: Json) -> str:
@@ -217,7 +234,8 @@ def _says(door: Json) -> str:
 
 
 def _offers(scout: FabricScout, asked: Json) -> Json:
-    page = scout.connection.get("offers/", {"page_size": ROWS, "fields": OFFER, **asked})
+    rows = _count(asked, "page_size", ROWS, MOST_ROWS)
+    page = scout.connection.get("offers/", {"fields": OFFER, **asked, "page_size": rows})
     following = parse_qs(urlsplit(page.pop("next") or "").query)
     del page["previous"]
     return {**page, "next_cursor": following.get("cursor", [None])[0]}
@@ -225,13 +243,18 @@ def _offers(scout: FabricScout, asked: Json) -> Json:
 
 def _instance_facts(scout: FabricScout, asked: Json) -> Json:
     provider, name = (_given(asked, key, str, "text") for key in ("provider", "instance_type"))
-    found = scout.instance(provider, name)
+    try:
+        found = scout.instance(provider, name)
+    except NotFound:
+        said = f"is none that the catalog has of {provider[:80]!r}: `offers` names those there are."
+        raise _bad("instance_type", said) from None
     left = {"group", "claims", "withdrawn"}
     return {
         "provider": found["provider"],
         "instance_type": found["instance_type"],
         "facts": [{k: v for k, v in fact.items() if k not in left} for fact in found["facts"]],
-        "prices": _cut(found["prices"], PRICE),
+        "prices": _cut(sorted(found["prices"], key=_usd)[:PRICES], PRICE),
+        "prices_in_all": len(found["prices"]),
         "still_to_ask": [each["ask"] for each in found["checklist"] if not each["known"]],
     }
 
@@ -239,9 +262,7 @@ def _instance_facts(scout: FabricScout, asked: Json) -> Json:
 def _rank(scout: FabricScout, asked: Json) -> Json:
     more = {key: value for key, value in asked.items() if key not in {"limit", "filter"}}
     where = _given({"filter": {}, **asked}, "filter", dict, "an object of parameters of offers")
-    limit = _given({"limit": RANKED, **asked}, "limit", int, "a whole number")
-    if limit < 0:
-        raise _bad("limit", "must be 0 or more.")
+    limit = _count(asked, "limit", RANKED, MOST_RANKED)
     found = scout.rank(**more, where=where)
     why = reasons(found["left_out"])
     return {
@@ -257,9 +278,18 @@ def _rank(scout: FabricScout, asked: Json) -> Json:
 
 
 def _compare(scout: FabricScout, asked: Json) -> Json:
-    for pick in _given(asked, "picks", list, "a list of texts"):
+    picks = _given(asked, "picks", list, "a list of texts")
+    if not 1 <= len(picks) <= MOST_PICKS:
+        raise _bad("picks", f"must be 1 to {MOST_PICKS}.")
+    for pick in picks:
         if "/" not in str(pick):
-            raise _bad("picks", f"are provider/instance_type each, not {pick!r}.")
+            raise _bad("picks", f"are provider/instance_type each, not {str(pick)[:80]!r}.")
+    together = [name for name in ("workload", "gpus") if asked.get(name) is not None]
+    if len(together) == 1:
+        (other,) = {"workload", "gpus"} - set(together)
+        raise _bad(
+            other, f"is needed beside {together[0]}: an estimate is of a job on so many GPUs."
+        )
     return dict(scout.compare(**asked))
 
 
@@ -269,6 +299,22 @@ def _given(asked: Json, name: str, kind: type[T], says: str) -> T:
     if not isinstance(value, kind):
         raise _bad(name, f"must be {says}.")
     return value
+
+
+def _count(asked: Json, name: str, usual: int, most: int) -> int:
+    """A count of rows: an answer is no longer than what a model can read."""
+    value = asked.get(name)
+    if value is None:
+        return usual
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise _bad(name, f"must be a whole number from 1 to {most}.")
+    return value
+
+
+def _usd(price: Mapping[str, Any]) -> tuple[bool, bool, float]:
+    """Fresh prices first, and those that are not published last."""
+    usd = price["usd_per_gpu_hour"]
+    return usd is None, price["stale"], float(usd or 0)
 
 
 def _cut(rows: Sequence[Any], keys: Sequence[str]) -> list[Json]:
