@@ -15,12 +15,18 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.utils.mediatypes import media_type_matches
 
+from catalog.query import MOST_NAMED, MOST_VALUES, TOO_LONG, BadQuery
+
 FORMS = {"csv": "text/csv", "ndjson": "application/x-ndjson"}  # by the parameter `format`
+LARGEST_INTEGER = 2**63  # of what writes our answers
 LONGEST_NUMBER = 30  # characters; a longer one costs more to read than it can mean
 
 
 class StrictJSONParser(BaseParser):
-    """JSON without duplicate keys, NaN, infinities, NULs, lone surrogates or bottomless nesting."""
+    """JSON without duplicate keys, NaN, infinities, NULs, lone surrogates or bottomless nesting.
+
+    And without long lists: whatever a door does with each value of one, it does it seldom.
+    """
 
     media_type = "application/json"
 
@@ -36,6 +42,8 @@ class StrictJSONParser(BaseParser):
         ------
         ParseError
             A 400 that says what is wrong with it.
+        BadQuery
+            The same of a field that is a list of too many.
         """
         try:
             return json.loads(
@@ -47,6 +55,8 @@ class StrictJSONParser(BaseParser):
             )
         except RecursionError:
             raise ParseError("The body is nested too deeply.") from None
+        except BadQuery:
+            raise
         except ValueError as problem:  # of json, of utf-8, or of the readers below
             raise ParseError(f"The body is not JSON that can be read: {problem}") from None
 
@@ -58,7 +68,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for text in (*found, *_texts(found.values())):
         if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
             raise ValueError("it holds a NUL or half a character")
+    if long := [name for name, value in pairs if isinstance(value, list) and _is_long(value)]:
+        raise BadQuery({name[:80]: [TOO_LONG] for name in long[:MOST_NAMED]})
     return found
+
+
+def _is_long(values: list[Any]) -> bool:
+    """Whether it has too many values, or one of them does that is a list."""
+    inner = (each for each in values if isinstance(each, list))
+    return len(values) > MOST_VALUES or any(map(_is_long, inner))
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
@@ -76,10 +94,12 @@ def _finite(text: str) -> float:
     return number
 
 
-def _whole(text: str) -> int:
+def _whole(text: str) -> float:
     if len(text) > LONGEST_NUMBER:
         raise ValueError(f"{text[:LONGEST_NUMBER]}… is not a number that can be used")
-    return int(text)
+    number = int(text)
+    # To JSON it is the same number as 1e20, and no integer that any reader of ours would have.
+    return number if abs(number) < LARGEST_INTEGER else float(number)
 
 
 class AsNamed(DefaultContentNegotiation):

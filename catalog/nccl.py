@@ -66,7 +66,7 @@ def check(
     known = "\x00" not in provider + name
     kind = known and InstanceType.objects.filter(provider=provider, name=name).first()
     if not kind:
-        raise Http404(f"The catalog has no {provider}/{name}.")
+        raise Http404(f"The catalog has no {provider[:80]}/{name[:200]}.")
     if kind.gpu_id is None or not kind.gpu_count:
         raise BadQuery({"instance_type": [gettext("nobody says which GPUs it has, or how many.")]})
     fields = {each: getattr(kind, each) for each in PHYSICS if each != "gpu"}

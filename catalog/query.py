@@ -21,8 +21,11 @@ CONTINENTS = ("africa", "asia", "europe", "north-america", "oceania", "south-ame
 NUMBER = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)  # bounded before it is read
 SLUG = re.compile(r"[\w][\w.:()+/ -]{0,79}", re.ASCII)
 PAGE_SIZE, LARGEST_PAGE = 50, 500
+MOST_VALUES = 1_000  # of one list: more than there are GPUs, regions or columns to name
 MOST_NAMED = 20  # of what is wrong in one place: an answer is no larger than what it answers
 
+
+TOO_LONG = f"must be a list of at most {MOST_VALUES} values."
 
 T = TypeVar("T")
 
@@ -183,6 +186,9 @@ class Reading:
         texts = [text for given in self._given(name) if given for text in given.split(",")]
         if "" in texts:
             self.wrong.setdefault(name, []).append("is a list with an empty place.")
+            return ()
+        if len(texts) > MOST_VALUES:
+            self.wrong.setdefault(name, []).append(TOO_LONG)
             return ()
         values = [
             self._checked(name, text, read)

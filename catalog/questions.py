@@ -33,6 +33,7 @@ KEYS = (
 MOST_GPUS = 131_072
 MOST = {"hours": 100_000.0, "deadline_hours": 100_000.0, "budget_usd": 1e12, "tokens": 1e18,
         "steps": 1e15}  # fmt: skip
+MOST_MESSAGES = 20  # of a custom job: each is costed on each cluster, and stands in the answer
 LEAST = 1e-6  # of each: less is no amount, and its quotients are no numbers
 KINDS = {slug: str(scoring.job_fields(slug)["kind"]) for slug in scoring.jobs()}  # of presets
 
@@ -197,13 +198,19 @@ def job_of(workload: object) -> scoring.Job:
         if isinstance(workload, str):
             return scoring.job(workload)
         if isinstance(workload, Mapping):
-            return scoring.Job.from_fields(workload)
+            return _sent_seldom(scoring.Job.from_fields(workload))
     except scoring.FieldError as problem:
         where = "workload" if isinstance(workload, str) else f"workload.{problem.field}"
         raise BadQuery({where: [without_field(problem)]}) from None
     raise BadQuery(
         {"workload": ["must be a slug of workloads/, or an object that describes a job."]}
     )
+
+
+def _sent_seldom(job: scoring.Job) -> scoring.Job:
+    if len(job.messages) > MOST_MESSAGES:
+        raise scoring.FieldError("messages", f"must be a list of at most {MOST_MESSAGES} tables.")
+    return job
 
 
 def _reliability(given: object) -> scoring.Reliability:
