@@ -19,6 +19,8 @@ import orjson
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.http import ConditionalGetMiddleware
+from django.utils.decorators import decorator_from_middleware
 from django.utils.http import parse_etags
 from django.utils.translation import get_language
 from django.views.decorators.csrf import csrf_exempt
@@ -175,6 +177,24 @@ def unless_known(
     if response.status_code == HTTPStatus.OK:
         response["ETag"] = tag
     return response
+
+
+class ByContent(ConditionalGetMiddleware):
+    """The tag of what no version of the catalog stands for: its content's. To HEAD as to GET."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """The answer with its tag, or a 304."""
+        asked = request.method
+        request.method = "GET" if asked == "HEAD" else asked
+        try:
+            return super().process_response(request, response)
+        finally:
+            request.method = asked
+
+
+tagged_by_content = decorator_from_middleware(ByContent)
 
 
 def _tag(request: Request, also: str) -> str:

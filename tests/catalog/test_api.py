@@ -291,6 +291,8 @@ def test_what_has_not_changed_is_not_sent_again_by_any_door_to_read(client):
         again = client.get(address, headers={"If-None-Match": first["ETag"]})
         assert (first.status_code, again.status_code) == (200, 304), address
         assert again.content == b""
+        of_head = client.head(address)
+        assert (of_head["ETag"], of_head.content) == (first["ETag"], b""), address
 
 
 def test_the_root_names_every_door_and_leads_to_the_schema(get):
