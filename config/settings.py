@@ -168,6 +168,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVERS": [],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "DEFAULT_GENERATOR_CLASS": "catalog.openapi.OneAtATime",
     "POSTPROCESSING_HOOKS": ["catalog.openapi.finished"],
 }
 
