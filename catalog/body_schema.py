@@ -11,9 +11,10 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
 from catalog.estimates import MOST, MOST_GPUS, OBJECTIVES, SCENARIOS
 from catalog.filters import FILTERS, UNKNOWABLE, Rows
+from catalog.job_schema import CUSTOM, DECODE, WORKLOAD, but
 from catalog.query import moment, truth
-from catalog.questions import KINDS, LEAST, RELIABILITY, SUPPOSABLE
-from catalog.records import Support
+from catalog.questions import LEAST, RELIABILITY
+from catalog.records import FabricKind, ScaleUp, Support
 from catalog.schema import ERROR, FAILED, Json, kind_of, one_of
 
 NULL: Json = {"type": "null"}
@@ -22,13 +23,8 @@ LARGEST = 999_999_999  # of a filter's numbers
 COUNT: Json = {"type": "integer", "minimum": 1, "maximum": MOST_GPUS}
 CURRENCY: Json = {"type": ["string", "null"], "pattern": "^[A-Z]{3}$"}  # `openapi` lists them
 AMOUNTS = ("hours", "tokens", "steps")  # how much is to be done: one of them
+NOT_OF = {"tokens": CUSTOM, "steps": DECODE}  # of such a job there are none
 WISHES = ("deadline_hours", "budget_usd")
-PRESET: Json = {
-    "type": "string",
-    "enum": list(KINDS),
-    "description": "A preset of workloads/. Or an object: a job in full, with the fields that "
-    "`python -m scoring --example job` shows, or {slug: a preset, and what of it is otherwise}",
-}
 
 
 # --- A filter ---------------------------------------------------------------------------------
@@ -65,23 +61,18 @@ def _amount(name: str) -> Json:
     return {"type": "number", "minimum": LEAST, "maximum": MOST[name]}
 
 
-def _of_jobs(amount: str | None) -> Json:
-    """The workload; where an amount is given, of a kind that is measured in it."""
-    without = {"tokens": "custom", "steps": "decode"}.get(amount or "")
-    return {"enum": [slug for slug, kind in KINDS.items() if kind != without]}
-
-
 def _ways() -> Iterator[Json]:
     """What goes together: a count and an amount, or an amount and a wish that finds the count."""
     for amount in (None, *AMOUNTS):
         wishes = () if amount is None else WISHES[1:] if amount == "hours" else WISHES
-        said = {"workload": _of_jobs(amount)}
-        said |= {
+        said: Json = {
             name: NULL for name in (*AMOUNTS, *WISHES) if name != amount and name not in wishes
         }
         needed = ["workload", *([amount] if amount else [])]
         if amount:
             said[amount] = _amount(amount)
+        if amount in NOT_OF:
+            said["workload"] = but(NOT_OF[amount])
         for count, other in (("gpus", "nodes"), ("nodes", "gpus")):
             yield {"required": [*needed, count], "properties": said | {other: NEVER}}
         for wish in wishes if len(wishes) == len(WISHES) else ():
@@ -89,12 +80,34 @@ def _ways() -> Iterator[Json]:
             yield {"required": [*needed, wish], "properties": said | counted}
 
 
+_RATE: Json = {"type": "number", "minimum": 0, "maximum": 10_000}
+_DOMAIN: Json = {
+    "type": "integer",
+    "anyOf": [{"enum": [1, 2, 4]}, {"minimum": 8, "maximum": 10_000}],
+}
+SUPPOSED: dict[str, Json] = {
+    "scale_up": one_of(ScaleUp),
+    "scale_up_gbytes_per_s": _RATE,
+    "scale_up_pair_gbytes_per_s": _RATE,
+    "scale_up_domain_gpus": _DOMAIN,
+    "scale_up_domain_guaranteed_gpus": _DOMAIN,
+    "nvlink_generation": {"type": "integer", "minimum": 1, "maximum": 9},
+    "fabric": one_of(FabricKind),
+    "fabric_nics": {"type": "integer", "minimum": 0, "maximum": 1024},
+    "fabric_gbits_per_s_per_nic": _RATE,
+    "fabric_gbits_per_s": {"type": "number", "minimum": 0, "maximum": 1_000_000},
+    "gpudirect": one_of(Support),
+    "gpudirect_rdma": one_of(Support),
+    "sharp": one_of(Support),
+    "oversubscription": {"type": "number", "minimum": 1, "maximum": 100},
+    "max_gpus_on_one_fabric": {"type": "integer", "minimum": 1, "maximum": 10_000_000},
+}
 ESTIMATE: Json = {
     "type": "object",
     "required": ["workload"],
     "additionalProperties": False,
     "properties": {
-        "workload": PRESET,
+        "workload": WORKLOAD,
         "gpus": COUNT,
         "nodes": COUNT,
         "filter": FILTER
@@ -116,15 +129,11 @@ ESTIMATE: Json = {
                     "type": "object",
                     "maxProperties": 1,
                     "additionalProperties": False,
-                    "properties": {
-                        "gpudirect_rdma": one_of(Support),
-                        "sharp": one_of(Support),
-                        "oversubscription": {"type": "number", "minimum": 1, "maximum": 100},
-                    },
+                    "properties": SUPPOSED,
                 },
             ],
-            "description": f"Facts supposed to be so, any of {', '.join(SUPPOSABLE)}, where they "
-            "do not contradict each other; or a scenario's name",
+            "description": "A fact supposed to be so, or a scenario's name. Several facts are "
+            "taken where they do not contradict each other, which no schema can say",
         },
         "scenarios": {"type": "boolean"},
         "currency": CURRENCY,

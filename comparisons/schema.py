@@ -5,7 +5,8 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
-from catalog.body_schema import COUNT, FILTER, NEVER, PRESET
+from catalog.body_schema import COUNT, FILTER, NEVER
+from catalog.job_schema import WORKLOAD as JOB
 from catalog.questions import OBJECTIVES
 from catalog.schema import ERROR, FAILED, Json, parameter
 from comparisons.asked import (
@@ -33,7 +34,7 @@ WORKLOAD: Json = {
     "required": ["workload"],
     "additionalProperties": False,
     "properties": {
-        "workload": PRESET,
+        "workload": JOB,
         "gpus": COUNT,
         "nodes": COUNT,
     },
@@ -60,11 +61,15 @@ BODY: Json = {
         "notes": {"type": "string", "maxLength": LONGEST_NOTES, "pattern": r"^[^\x00]*$"},
         "workloads": {"type": "array", "maxItems": MOST_WORKLOADS, "items": WORKLOAD},
         "filter": FILTER,
-        "picks": {"type": "array", "maxItems": MOST_PICKS, "items": PICK},
+        "picks": {"type": "array", "maxItems": MOST_PICKS, "uniqueItems": True, "items": PICK},
         "objective": {"type": "string", "enum": list(OBJECTIVES)},
         "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
-        "baseline": {"anyOf": [PICK, {"const": ""}], "description": "One of picks"},
-        "workload": PRESET | {"description": "One, in place of workloads"},
+        "baseline": {
+            "anyOf": [PICK, {"const": ""}],
+            "description": "One of picks, where there are some: no schema can say so, so it allows "
+            "either alone; in place of picks that stand it may be a 409",
+        },
+        "workload": JOB | {"description": "One, in place of workloads"},
         "gpus": COUNT,
         "nodes": COUNT,
     },
