@@ -42,6 +42,11 @@ ANY_DOOR: Json = {
         "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
     ),
 }  # fmt: skip
+ANY_BODY: Json = {
+    "408": _refusal("The body did not come in time"),
+    "413": _refusal("The body is larger than 1 MB"),
+    "415": _refusal("The body is not said to be JSON"),
+}
 
 
 def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json:
@@ -64,6 +69,8 @@ def finished(result: Json, request: HttpRequest | None = None, **_: Any) -> Json
                     each["allowEmptyValue"] = True  # an empty parameter is an absent one
                 if each["name"] in narrower:
                     each["schema"] = _narrowed(each["schema"], narrower[each["name"]])
+            if "requestBody" in said:
+                said["responses"] = ANY_BODY | said["responses"]
             asked = said.get("requestBody", {}).get("content", {}).get("application/json", {})
             if "schema" in asked:
                 asked["schema"] = _all_narrowed(asked["schema"], narrower)

@@ -46,6 +46,10 @@ class BadQuery(ValueError):
         self.fields = {name: list(said) for name, said in fields.items()}
 
 
+class Contradicts(BadQuery):
+    """What may be said, and not of what stands: a 409."""
+
+
 def strangers(given: Iterable[object], known: Collection[object]) -> list[str]:
     """The first few names that are none of the known ones, each cut short."""
     found = (str(name)[:80] for name in given if name not in known)

@@ -30,7 +30,7 @@ from rest_framework.request import Request
 from catalog.estimates import TooMuch
 from catalog.ledger import plain
 from catalog.models import CatalogVersion
-from catalog.query import BadQuery
+from catalog.query import BadQuery, Contradicts
 
 JSON, CSV, NDJSON = "application/json", "text/csv; charset=utf-8", "application/x-ndjson"
 RETRY_AFTER_S = 2
@@ -244,6 +244,8 @@ def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse 
         message = "The query cannot be answered: " + "; ".join(
             f"{name} {' '.join(said)}" for name, said in exc.fields.items()
         )
+        if isinstance(exc, Contradicts):
+            return problem(409, "contradicts", message, exc.fields)
         return problem(400, "bad_query", message, exc.fields)
     if isinstance(exc, TooMuch):
         return problem(422, "too_much", str(exc))

@@ -12,7 +12,7 @@ from typing import Any
 from catalog.currency import DOLLAR
 from catalog.filters import FILTERS, OfferQuery
 from catalog.filters import read as read_filters
-from catalog.query import BadQuery, no_keys, strangers
+from catalog.query import BadQuery, Contradicts, no_keys, strangers
 from catalog.questions import OBJECTIVES, Asked, as_query, asked
 from comparisons.models import Comparison
 from comparisons.picks import Pick
@@ -29,6 +29,7 @@ EMPTY: Mapping[str, Any] = {
     "notes": "", "workloads": [], "filter": {}, "picks": [], "objective": OBJECTIVES[0],
     "currency": DOLLAR, "baseline": "",
 }  # fmt: skip
+NO_PICK = "must be one of picks."
 Wrong = dict[str, list[str]]
 
 
@@ -133,7 +134,7 @@ def _check_baseline(given: object, picks: Sequence[Pick], wrong: Wrong) -> None:
         wrong["baseline"] = [str(problem)]
         return
     if picks and given not in {str(pick) for pick in picks}:
-        wrong["baseline"] = ["must be one of picks."]
+        wrong["baseline"] = [NO_PICK]
 
 
 # --- A body, and the tables -------------------------------------------------------------------
@@ -146,6 +147,8 @@ def read(body: object, standing: Comparison | None = None) -> tuple[dict[str, An
     ------
     BadQuery
         Naming every field that is wrong, and every one that is none.
+    Contradicts
+        Where the baseline is none of the picks, and one of the two stood before.
     """
     if not isinstance(body, dict):
         raise BadQuery({"body": ["must be a JSON object."]})
@@ -164,6 +167,9 @@ def read(body: object, standing: Comparison | None = None) -> tuple[dict[str, An
         checked = question(said)
     except BadQuery as bad:
         wrong |= bad.fields
+    together = {"baseline", "picks"} <= set(given)
+    if wrong == {"baseline": [NO_PICK]} and standing and not together:
+        raise Contradicts(wrong)
     if wrong or checked is None:
         raise BadQuery(wrong)
     return {"name": said["name"], "notes": said["notes"], **checked.said}, checked

@@ -44,7 +44,7 @@ SEEN = UNSEEN.replace("[", "[^", 1)
 PICK: Json = {
     "type": "string",
     "maxLength": LONGEST,
-    "pattern": "^[0-9A-Za-z_][0-9A-Za-z_.:()+ -]{0,79}/[ -~]+$",
+    "pattern": "^[0-9A-Za-z_][0-9A-Za-z_.:()+ -]{0,79}/[ -~]*[ -:<-~]$",
     "description": f"An offer: {FORM}",
 }
 BODY: Json = {
@@ -72,6 +72,10 @@ BODY: Json = {
         "workload": JOB | {"description": "One, in place of workloads"},
         "gpus": COUNT,
         "nodes": COUNT,
+    },
+    "not": {
+        "required": ["picks", "baseline"],
+        "properties": {"picks": {"minItems": 1}, "baseline": {"minLength": 1}},
     },
 }
 # One workload beside its count, or else none of the three.
@@ -245,7 +249,8 @@ PATCH: Json = {
     "operation_id": "edit_comparison",
     "parameters": [ID],
     "request": {"application/json": CHANGED_BODY},
-    "responses": _answers(KEPT, "As it stands now"),
+    "responses": _answers(KEPT, "As it stands now")
+    | {(409, "application/json"): OpenApiResponse(ERROR, "Not with what it keeps: the baseline")},
     "examples": [OpenApiExample("Rename", {"name": "Q2"}, request_only=True)],
 }
 PUT: Json = PATCH | {

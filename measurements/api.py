@@ -27,9 +27,11 @@ BODY: dict[str, Any] = {
     "properties": {
         "provider": _SAID,
         "instance_type": _SAID,
-        "text": _SAID
-        | {
-            "description": "What nccl-tests or rccl-tests printed, logs too",
+        "text": {
+            "type": "string",
+            "pattern": nccl.A_ROW,
+            "description": "What nccl-tests or rccl-tests printed, logs too. Whether its rows are "
+            "of a run that the type can have seen no schema can say",
         },
         "nodes": {"type": "integer", "minimum": 1, "maximum": nccl.MOST_NODES},
         "collective": {"type": "string", "enum": list(nccl.COLLECTIVES)},

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from catalog.query import BadQuery, strangers
+from catalog.query import BadQuery, Contradicts, strangers
 from watches import mail, targets
 from watches.models import Channel, Pace, Watch, What
 
@@ -49,27 +49,38 @@ def changed(body: object, standing: Watch) -> dict[str, Any]:
     ------
     BadQuery
         As above.
+    Contradicts
+        Naming every field that may be said of another watch, not of this one.
     """
     given, wrong = _fields(body, CHANGED)
     said: dict[str, Any] = {}
+    others: Wrong = {}
     if "threshold" in given:
-        said["threshold"] = _threshold(given["threshold"], What(standing.what), wrong)
+        of_any = any(_is_threshold(given["threshold"], what) for what in What)
+        of_this = others if of_any else wrong
+        said["threshold"] = _threshold(given["threshold"], What(standing.what), of_this)
     if "url" in given:
-        if standing.channel == Channel.WEBHOOK:
-            said["url"] = _url(given["url"], wrong)
-        else:
-            wrong["url"] = [_("is for webhooks only.")]
+        said["url"] = _url(given["url"], wrong)
+        if standing.channel != Channel.WEBHOOK:
+            others["url"] = [_("is for webhooks only.")]
     if "pace" in given:
-        if standing.channel == Channel.MAIL:
-            said["pace"] = _one_of("pace", given, Pace, wrong)
-        else:
-            wrong["pace"] = [_("is for e-mail only.")]
+        said["pace"] = _one_of("pace", given, Pace, wrong)
+        if standing.channel != Channel.MAIL:
+            others["pace"] = [_("is for e-mail only.")]
     if "active" in given:
         said["active"] = given["active"]
         if not isinstance(given["active"], bool):
             wrong["active"] = [_("must be true or false.")]
-    _refuse(wrong)
+    _refuse(others | wrong if wrong else {})
+    if others:
+        raise Contradicts(others)
     return said
+
+
+def _is_threshold(given: object, what: What) -> bool:
+    wrong: Wrong = {}
+    _threshold(given, what, wrong)
+    return not wrong
 
 
 def lane(channel: str, url: str, owner_id: int) -> str:

@@ -80,6 +80,22 @@ SECRET: Json = {
         "signature": {"type": "string", "description": "The header that it signs"},
     },
 }
+# What is watched, and the threshold that it takes.
+_OF_WHAT: list[Json] = [
+    {"properties": {"what": {"const": What.PRICE.value}}},
+    {
+        "properties": {
+            "what": {"const": What.RANK.value},
+            "threshold": {"type": ["integer", "null"], "minimum": 1},
+        }
+    },
+    {
+        "properties": {
+            "what": _one_of(sorted(set(What.values) - {What.PRICE.value, What.RANK.value})),
+            "threshold": {"type": "null"},
+        }
+    },
+]
 NEW: Json = {
     "type": "object",
     "required": ["what", "channel"],
@@ -102,13 +118,14 @@ NEW: Json = {
         },
         {"properties": {"channel": {"const": Channel.MAIL.value}, "url": {"maxLength": 0}}},
     ],
+    "anyOf": _OF_WHAT,
 }
 CHANGES: Json = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
         "threshold": _THRESHOLD,
-        "url": {"type": "string", "maxLength": 1000},
+        "url": {"type": "string", "maxLength": 1000, "pattern": _PUBLIC},
         "pace": _one_of(Pace.values),
         "active": {"type": "boolean"},
     },
@@ -166,7 +183,7 @@ READ: Json = {"operation_id": "watch", "responses": _answers(WATCH, "One watch")
 CHANGE: Json = {
     "operation_id": "change_watch",
     "request": {"application/json": CHANGES},
-    "responses": _answers(WATCH, "As it is now"),
+    "responses": _answers(WATCH, "As it is now", more=_NOT_NOW),
     "examples": [OpenApiExample("Pause it", {"active": False}, request_only=True)],
 }
 DELETE: Json = {

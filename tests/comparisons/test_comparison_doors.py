@@ -8,8 +8,10 @@ from datetime import date
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from catalog.models import Rate
+from comparisons import schema
 from comparisons.models import Comparison, Run
 from tests.comparisons.conftest import JOB, PICKS, SMALL
 
@@ -222,6 +224,30 @@ def test_in_another_currency_a_file_has_its_amounts_besides(call, kept):
     for row in csv.DictReader(io.StringIO(call("get", f"{pk}/export/?format=csv"))):
         for name in ("per_hour", "per_gpu_hour", "per_mtoken", "per_mtoken_high"):
             assert float(row[f"eur_{name}"]) == pytest.approx(float(row[f"usd_{name}"]) / 1.25)
+
+
+def test_a_baseline_that_contradicts_what_stands_is_a_409(call):
+    may = Draft202012Validator(schema.NEW_BODY).is_valid
+    alone = {"name": "x", **WORK, "baseline": "acme/ib"}
+    assert (may(alone), may(alone | {"picks": PICKS})) == (True, False)  # taken all the same
+    pk = call("post", body=alone | {"picks": PICKS}, status=201)["id"]
+    for body in ({"baseline": "acme/other"}, {"picks": ["acme/dark"]}):
+        assert Draft202012Validator(schema.CHANGED_BODY).is_valid(body)
+        error = call("patch", f"{pk}/", body, 409)["error"]
+        assert error["fields"] == {"baseline": ["must be one of picks."]}
+    both = {"baseline": "acme/other", "picks": ["acme/dark"]}
+    for method, body in (("patch", both), ("put", {"name": "x", **both})):
+        call(method, f"{pk}/", body, 400)
+    call("patch", f"{pk}/", {"baseline": "acme/dark", "picks": ["acme/dark"]})
+
+
+def test_an_integer_of_more_than_64_bits_is_the_number_that_it_is(call):
+    flop = 10**20
+    job = {"kind": "custom", "flop": flop, "hbm_bytes": 2**63, "memory_gb": 1}
+    made = call("post", body={"name": "x", "workload": job, "gpus": 8, "picks": PICKS}, status=201)
+    assert made["workloads"][0]["workload"] == job
+    assert call("post", f"{made['id']}/run/", {}, 201)["results"]["workloads"][0]["results"]
+    assert call("post", f"{made['id']}/duplicate/", {}, 201)["workloads"] == made["workloads"]
 
 
 def test_formulas_of_a_provider_are_text_in_a_file(call, market):

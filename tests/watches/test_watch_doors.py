@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from jsonschema import Draft202012Validator
 
 from accounts.models import Scope, Token
+from catalog.query import BadQuery
 from comparisons.models import Comparison
 from tests.watches.conftest import HOOK, Served, watch_of
-from watches import outbox, signing
+from watches import asked, outbox, schema, signing
 from watches.models import Delivery, Watch
 
 pytestmark = pytest.mark.django_db
@@ -138,8 +140,9 @@ def test_a_body_that_is_none_is_a_400(script: Script, comparison: Comparison, bo
     ("body", "field"),
     [
         ({"what": "spec"}, "what"), ({"channel": "mail"}, "channel"), ({"active": 1}, "active"),
-        ({"url": "https://10.0.0.1/"}, "url"), ({"pace": "daily"}, "pace"),
+        ({"url": "https://10.0.0.1/"}, "url"), ({"pace": "hourly"}, "pace"),
         ({"owner": 2}, "owner"), ({"threshold": "5"}, "threshold"),
+        ({"pace": "daily", "active": 1}, "pace"), ({"threshold": 1001}, "threshold"),
     ],
     ids=str,
 )  # fmt: skip
@@ -153,6 +156,53 @@ def test_a_change_that_is_wrong_changes_nothing(
     assert Watch.objects.get().threshold == 5
 
 
+@pytest.mark.parametrize(
+    ("what", "channel", "body", "says"),
+    [
+        ("price", "webhook", {"pace": "daily"}, "is for e-mail only."),
+        ("price", "mail", {"url": "https://hooks.example.com/in"}, "is for webhooks only."),
+        ("rank", "mail", {"threshold": 2.5}, "must be whole places from 1 to 1000."),
+        ("spec", "mail", {"threshold": 5}, "is for price and rank only."),
+    ],
+)
+def test_a_change_that_may_be_made_of_another_watch_is_a_409_that_says_why(
+    script: Script,
+    comparison: Comparison,
+    what: str,
+    channel: str,
+    body: dict[str, Any],
+    says: str,
+) -> None:
+    assert Draft202012Validator(schema.CHANGES).is_valid(body)
+    threshold = asked.DEFAULT_THRESHOLD.get(asked.What(what))
+    watch = watch_of(comparison, what=what, channel=channel, threshold=threshold)
+    answer = script.ask("patch", f"watches/{watch.pk}/", body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "contradicts")
+    (name,) = body
+    assert answer.json()["error"]["fields"] == {name: [says]}
+
+
+def test_the_schema_allows_of_each_kind_the_threshold_that_it_takes() -> None:
+    may = Draft202012Validator(schema.NEW).is_valid
+    for what, taken, refused in (
+        ("price", (0, 2.5, 1000, None), (-1, 1001, "5")),
+        ("rank", (1, 1000, None), (0, 2.5)),
+        ("spec", (None,), (5,)),
+        ("availability", (None,), (5,)),
+    ):
+        said = {"what": what, "channel": "mail"}
+        assert may(said)
+        for values, is_taken in ((taken, True), (refused, False)):
+            for value in values:
+                body = said | {"threshold": value}
+                assert may(body) == is_taken, body
+                if is_taken:
+                    asked.created(body)
+                else:
+                    with pytest.raises(BadQuery):
+                        asked.created(body)
+
+
 def test_another_address_goes_to_another_lane(script: Script, comparison: Comparison) -> None:
     watch = watch_of(comparison)
     script.ask("patch", f"watches/{watch.pk}/", {"url": "https://8.8.4.4:8443/"})
@@ -162,8 +212,6 @@ def test_another_address_goes_to_another_lane(script: Script, comparison: Compar
 def test_an_account_has_a_hundred_watches_at_most(
     script: Script, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from watches import asked
-
     monkeypatch.setattr(asked, "MOST_WATCHES", 1)
     assert script.ask("post", of(comparison), WISH).status_code == 201
     assert script.ask("post", of(comparison), WISH).status_code == 400
