@@ -223,6 +223,8 @@ MUST_BE = (
     gettext_noop("must not be in the future."),
     gettext_noop("is not a cursor of this service."),
     gettext_noop("is given more than once, and takes one value."),
+    gettext_noop("is a list with an empty place."),
+    gettext_noop("must be a list of at most %(most)s values."),
     gettext_noop("is not a parameter. There are: %(known)s."),
     gettext_noop("is not a parameter. There is none here."),
     gettext_noop("holds a NUL character."),
