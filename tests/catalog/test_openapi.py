@@ -15,7 +15,8 @@ sys.setswitchinterval(1e-5)
 together, made = threading.Barrier(6), []
 def ask():
     together.wait()
-    made.append(spectacular_settings.DEFAULT_GENERATOR_CLASS().get_schema(request=None, public=True))
+    generator = spectacular_settings.DEFAULT_GENERATOR_CLASS()
+    made.append(generator.get_schema(request=None, public=True))
 threads = [threading.Thread(target=ask) for _ in range(6)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
