@@ -48,7 +48,19 @@ def json(value: object) -> HttpResponse:
 
 def dumped(value: object) -> bytes:
     """The same as bytes."""
-    return orjson.dumps(value, default=_plain)
+    try:
+        return orjson.dumps(value, default=_plain)
+    except TypeError:  # of 1e20, say, which Postgres keeps as an integer of more than 64 bits
+        return orjson.dumps(_in_64_bits(value), default=_plain)
+
+
+def _in_64_bits(value: Any) -> Any:
+    """The same with each larger integer as the float that it was."""
+    if isinstance(value, Mapping):
+        return {name: _in_64_bits(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_64_bits(each) for each in value]
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
 
 
 def _plain(value: object) -> object:

@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -24,9 +23,9 @@ import orjson
 from catalog import estimates, offers
 from catalog.currency import Currency
 from catalog.filters import OfferQuery, Rows
-from catalog.ledger import plain
 from catalog.models import CatalogVersion, InstanceType, Price
 from catalog.records import OFFER_KEYS, PriceModel
+from catalog.replies import dumped
 from comparisons.asked import Question
 from comparisons.form import COLUMNS, ESTIMATE, FACTS, SAID, Snapshot
 from comparisons.picks import Pick, key
@@ -57,19 +56,13 @@ def take(question: Question, as_of: datetime | None = None) -> Snapshot:
         taken = _taken(question, as_of) | before
         if _version() == before:
             break
-    return orjson.loads(orjson.dumps(taken, default=_plain))  # type: ignore[no-any-return]
+    return orjson.loads(dumped(taken))  # type: ignore[no-any-return]
 
 
 def _version() -> dict[str, Any]:
     row = CatalogVersion.objects.first()
     version, changed_at = (row.version, row.changed_at) if row else (0, None)
     return {"catalog_version": version, "catalog_changed_at": changed_at}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Decimal):
-        return plain(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _taken(question: Question, as_of: datetime | None) -> Snapshot:
