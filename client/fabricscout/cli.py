@@ -1,8 +1,8 @@
 """`fabricscout`: the service from a shell.
 
 A flag that is none of the command's own is a parameter of the API: `--nvlink` asks `nvlink=true`,
-`--no-sharp` asks `sharp=false`, `--fabric-gbits-per-s-per-gpu-min 400` its own name. The service
-says which there are and what each may be, so a new filter needs no new command.
+`--no-sharp` asks `sharp=no` (`switches`), `--fabric-gbits-per-s-per-gpu-min 400` its own name. The
+service says which there are and what each may be, so a new filter needs no new command.
 """
 
 import argparse
@@ -11,13 +11,16 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, Command
 from fabricscout.commands import COMMANDS, GENERAL
+from fabricscout.connection import Value
 from fabricscout.errors import BadInput, FabricScoutError, NotFound
+from fabricscout.switches import in_words
 from fabricscout.writing import as_csv, as_json, as_table
 
 FOUND, FAILED, BAD_INPUT, NOTHING = range(4)
@@ -40,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, asked = read(sys.argv[1:] if arguments is None else arguments)
     try:
         with FabricScout(asked.own("url")) as scout:
-            return _write(command.run(scout, asked), asked)
+            return _write(_answer(scout, command, asked), asked)
     except BadInput as refused:
         for field, said in refused.fields.items() or [("", [refused.message])]:
             words = " ".join(said)
@@ -54,6 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FabricScoutError as failure:
         _say(str(failure))
         return FAILED
+
+
+def _answer(scout: FabricScout, command: Command, asked: Asked) -> Answer:
+    """What the command finds; asked again in the API's words where it refuses `true` or `false`."""
+    try:
+        return command.run(scout, asked)
+    except BadInput:
+        said = in_words(scout, command.door, asked.parameters)
+        if said == asked.parameters:
+            raise
+    return command.run(scout, replace(asked, parameters=said))
 
 
 def _write(answer: Answer, asked: Asked) -> int:
@@ -101,15 +115,15 @@ def read(arguments: Sequence[str]) -> tuple[Command, Asked]:
             one.add_argument(*flags.split(), **options)
     name = arguments[0] if arguments else ""
     command = COMMANDS.get(name)
-    given, left = parser.parse_known_args(
-        with_parameters(command, arguments) if command else arguments
-    )
+    words, switches = with_parameters(command, arguments) if command else (arguments, {})
+    given, left = parser.parse_known_args(words)
     if left:
         parser.error(_not_read(left[0], given.command))
     try:
-        parameters = dict(_parameter(text) for text in given.parameters)
+        parameters: dict[str, Value] = dict(_parameter(text) for text in given.parameters)
     except ValueError as problem:
         parser.error(str(problem))
+    parameters |= switches
     if "format" in parameters:
         parser.error("--format is --json or --csv here")
     if parameters and not COMMANDS[given.command].takes_parameters:
@@ -118,14 +132,20 @@ def read(arguments: Sequence[str]) -> tuple[Command, Asked]:
     return COMMANDS[given.command], Asked(options, parameters)
 
 
-def with_parameters(command: Command, arguments: Sequence[str]) -> list[str]:
+def with_parameters(
+    command: Command, arguments: Sequence[str]
+) -> tuple[list[str], dict[str, bool]]:
     """The same with every flag that is not the command's own written as `-f name=value`.
 
     A flag takes the next word as its value unless that is a flag too: after one that stands for
-    itself, as `--nvlink` does, a word of the command's own must come earlier.
+    itself, as `--nvlink` does, a word of the command's own must come earlier. Those that stand for
+    themselves are apart, by name: True, or False after `--no-`. Asking `true` or `yes` by them is
+    up to the field.
     """
     own = {flag for flags in GENERAL | command.options for flag in flags.split()} | {"-h", "--help"}
-    written, left = [], list(arguments)
+    written: list[str] = []
+    switches: dict[str, bool] = {}
+    left = list(arguments)
     while left:
         word = left.pop(0)
         flag, equals, value = word.partition("=")
@@ -136,10 +156,11 @@ def with_parameters(command: Command, arguments: Sequence[str]) -> list[str]:
         if not equals and left and not left[0].startswith("--") and left[0] not in own:
             value = left.pop(0)
         elif not equals:
-            value = "false" if name.startswith("no_") else "true"
-            name = name.removeprefix("no_")
+            asked = name.removeprefix("no_")
+            switches[command.words.get(asked, asked)] = asked == name
+            continue
         written += ["-f", f"{command.words.get(name, name)}={value}"]
-    return written
+    return written, switches
 
 
 def _not_read(word: str, command: str) -> str:

@@ -61,6 +61,7 @@ class Command:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     takes_parameters: bool = True
+    door: str = "offers"  # of the API, whose parameters it takes
 
 
 def bad(option: str, said: str) -> BadInput:

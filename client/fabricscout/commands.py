@@ -74,8 +74,10 @@ COMMANDS: dict[str, Command] = {
     "offers": Command(
         "what can be rented, by how its GPUs are joined", lists.offers, words=OF_OFFERS
     ),
-    "fabrics": Command("types that can be reserved together on one network", lists.fabrics),
-    "prices": Command("price periods of offers", lists.prices),
+    "fabrics": Command(
+        "types that can be reserved together on one network", lists.fabrics, door="fabrics"
+    ),
+    "prices": Command("price periods of offers", lists.prices, door="prices"),
     "changes": Command(
         "what is new, gone or priced otherwise since a day",
         lists.changes,
@@ -93,6 +95,7 @@ COMMANDS: dict[str, Command] = {
         "what is known of a type or a GPU, each with basis, source and date",
         lists.facts,
         {"subject": {"metavar": "PROVIDER/TYPE|GPU"}},
+        door="facts",
     ),
     "rank": Command(
         "clusters ranked for a workload",

@@ -239,20 +239,54 @@ def test_a_price_that_rose_is_4_and_one_that_rose_less_is_0(fabricscout):
     assert nothing.returncode == 3  # to watch over nothing is a mistake, not a success
 
 
+# --- What a flag without a value asks ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("--gpudirect-rdma", "gpudirect_rdma=yes"),
+        ("--no-gpudirect-rdma", "gpudirect_rdma=no"),
+        ("--sharp --nvlink", "sharp=yes nvlink=true"),
+        ("--no-nvlink", "nvlink=false"),
+    ],
+)
+def test_a_field_of_words_is_asked_in_its_words(fabricscout, flags, says):
+    flagged = fabricscout("offers", "--limit", "5", "--count=true", *flags.split())
+    written = [word for each in says.split() for word in ("-f", each)]
+    spelled = fabricscout("offers", "--limit", "5", "--count=true", *written)
+    assert (flagged.returncode, flagged.stdout) == (spelled.returncode, spelled.stdout)
+    assert flagged.stderr == spelled.stderr
+    assert "in all" in flagged.stderr
+
+
+def test_the_words_of_a_field_are_asked_in_every_command(fabricscout):
+    """All but those that take no filter; what else is wrong is still said."""
+    asked = ("--provider", "azure", "--gpudirect-rdma", "--json")
+    rank = fabricscout("rank", "--workload", "llama3-8b-pretrain", "--gpus", "64", *asked)
+    said = {row["offer"]["gpudirect_rdma"] for row in json.loads(rank.stdout)["results"]}
+    assert said == {"yes"}
+    assert fabricscout("changes", "--since", "30d", *asked).returncode in {0, 3}
+    wrong = fabricscout("offers", "--no-sharp", "--nvlnk")
+    assert wrong.returncode == 2
+    assert "nvlnk is not a parameter" in wrong.stderr
+    assert "is none of" not in wrong.stderr
+
+
 # --- How a command line is read ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("flags", "parameters"),
     [
-        ("--nvlink", {"nvlink": "true"}),
-        ("--nvlink --gpu a", {"nvlink": "true", "gpu": "a"}),
-        ("--no-nvlink", {"nvlink": "false"}),
+        ("--nvlink", {"nvlink": True}),
+        ("--nvlink --gpu a", {"nvlink": True, "gpu": "a"}),
+        ("--no-nvlink", {"nvlink": False}),
         ("--nvlink=false", {"nvlink": "false"}),
         ("--sort -usd_per_gpu_hour", {"sort": "-usd_per_gpu_hour"}),
         ("--gpus-min 8", {"gpu_count_min": "8"}),
-        ("--nvlink --json", {"nvlink": "true"}),
-        ("--nvlink -f a=b=c", {"nvlink": "true", "a": "b=c"}),
+        ("--nvlink --json", {"nvlink": True}),
+        ("--nvlink -f a=b=c", {"nvlink": True, "a": "b=c"}),
         ("--a-filter-of-tomorrow 1", {"a_filter_of_tomorrow": "1"}),
     ],
 )
