@@ -1,6 +1,7 @@
 """What changed between two moments: the offers of each (`as_of`), held side by side."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Literal, TypedDict
@@ -36,13 +37,37 @@ class Change(TypedDict):
     source_url: str
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What came of holding two moments side by side."""
+
+    changes: list[Change]  # the steepest rise first
+    compared: int  # offers that had a price at both
+
+    @property
+    def largest_rise(self) -> Decimal | None:
+        """Of the prices compared, 0 where none rose; None where none was compared."""
+        rises = [rise for each in self.changes if (rise := risen(each)) is not None]
+        return max([*rises, Decimal(0)]) if self.compared else None
+
+
 def changes(
     offers: Callable[..., Iterable[Offer]],
     since: Moment,
     until: Moment | None = None,
     **filters: Value | None,
 ) -> list[Change]:
-    """What changed from `since` to `until` (None: now), the steepest rise first.
+    """What changed from `since` to `until` (None: now), the steepest rise first; as `held`."""
+    return held(offers, since, until, **filters).changes
+
+
+def held(
+    offers: Callable[..., Iterable[Offer]],
+    since: Moment,
+    until: Moment | None = None,
+    **filters: Value | None,
+) -> Held:
+    """The offers of `since` against those of `until` (None: now).
 
     Parameters
     ----------
@@ -66,7 +91,10 @@ def changes(
         return {tuple(offer[key] for key in keys): offer for offer in found}  # type: ignore[literal-required]
 
     before, after = of("since", since), of("until", until)
-    return sorted(_differences(before, after), key=_steepest_first)
+    both = ((before[key], after[key]) for key in before.keys() & after.keys())
+    rises = (_rise(was["usd_per_gpu_hour"], now["usd_per_gpu_hour"]) for was, now in both)
+    compared = sum(rise is not None for rise in rises)
+    return Held(sorted(_differences(before, after), key=_steepest_first), compared)
 
 
 def _differences(

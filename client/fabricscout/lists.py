@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any
 
-from fabricscout.changes import risen
+from fabricscout.changes import Held, held, risen
 from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, bad
 from fabricscout.rows import Rows
@@ -71,17 +71,35 @@ def _listed(rows: Rows[Any], asked: Asked, columns: Sequence[str], **absent: str
 def changes(scout: FabricScout, asked: Asked) -> Answer:
     """What is new, gone or priced otherwise; or only what rose by more than a share."""
     since, until = _moment(asked.own("since")), asked.own("until")
-    found = scout.changes(since, until, **asked.parameters)
     limit: str | None = asked.own("fail_if_price_rises")
-    code = None
-    if limit is not None:
-        most = _share(limit)
+    most = None if limit is None else _share(limit)
+    against = held(scout.offers, since, until, **asked.parameters)
+    found, code = against.changes, None
+    if most is not None:
         found = [each for each in found if (rise := risen(each)) is not None and rise > most]
-        one = scout.offers(**{**asked.parameters, "page_size": 1})
-        code = ROSE if found else (0 if next(iter(one), None) else None)
-    about = {"since": since, "until": until}
+        code = ROSE if found else (0 if against.compared else None)
+    largest = against.largest_rise
+    about = {
+        "since": since,
+        "until": until,
+        "compared": against.compared,
+        "largest_rise": None if largest is None else float(largest),
+    }
     absent = dict.fromkeys(("was_usd_per_gpu_hour", "now_usd_per_gpu_hour", "rise"), "-")
-    return Answer(found, CHANGE_COLUMNS, absent=absent, about=about, code=code)
+    notes = [_what_was_held(against, since, until, most)]
+    return Answer(found, CHANGE_COLUMNS, absent=absent, about=about, notes=notes, code=code)
+
+
+def _what_was_held(against: Held, since: str, until: str | None, most: Decimal | None) -> str:
+    """Which prices against which, so that "no rise" and "nothing compared" differ."""
+    moments = f"{since} and {until or 'now'}"
+    if not against.compared:
+        return f"nothing was compared: no offer has a price both of {moments}."
+    offers = "offer has" if against.compared == 1 else "offers have"
+    rise = against.largest_rise
+    said = f"the largest rise is {rise:.2%}" if rise else "none rose"
+    limit = "" if most is None else f", the limit {float(100 * most):g}%"
+    return f"{against.compared} {offers} a price both of {moments}; {said}{limit}."
 
 
 def _moment(text: str) -> str:
@@ -93,13 +111,15 @@ def _moment(text: str) -> str:
 
 
 def _share(text: str) -> Decimal:
-    """`10%` or `0.1` as a share."""
+    """`10%` or `0.1` as a share. A bare 10 is no thousand percent: it is refused."""
     try:
         share = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except InvalidOperation:
         share = Decimal(-1)
     if not share.is_finite() or share < 0:
         raise bad("--fail-if-price-rises", f"must be a share like 10% or 0.1, not {text!r}.")
+    if share > 1 and not text.endswith("%"):
+        raise bad("--fail-if-price-rises", f"{text!r} is above 1: write 10% or 0.1 for a tenth.")
     return share
 
 

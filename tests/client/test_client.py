@@ -21,7 +21,7 @@ from fabricscout import (
     answers,
     comparing,
 )
-from fabricscout.changes import SHOWN, changes, risen
+from fabricscout.changes import SHOWN, changes, held, risen
 from tests.e2e.conftest import serving
 
 H100 = "azure/Standard_ND96isr_H100_v5"
@@ -139,6 +139,31 @@ def test_a_rise_of_ten_percent_is_not_of_more():
 
     (change,) = changes(offers, "then")
     assert (risen(change), change["rise"]) == (Decimal("0.1"), 0.1)
+    against = held(offers, "then")
+    assert (against.changes, against.compared, against.largest_rise) == (
+        [change],
+        1,
+        Decimal("0.1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "compared", "largest"),
+    [
+        ("3.3", "3.3", 1, Decimal(0)),  # none rose, and that is known
+        ("3.3", "3", 1, Decimal(0)),
+        ("3.3", None, 0, None),  # no longer published
+        (None, "3.3", 0, None),
+        ("0", "3.3", 0, None),  # what was free has no share to rise by
+    ],
+)
+def test_none_that_rose_is_not_nothing_that_was_compared(was, now, compared, largest):
+    def offers(as_of, **_asked):
+        usd = was if as_of == "then" else now
+        return [dict.fromkeys(SHOWN, "x") | {"usd_per_gpu_hour": usd}]
+
+    against = held(offers, "then")
+    assert (against.compared, against.largest_rise) == (compared, largest)
 
 
 def test_changes_are_what_two_moments_differ_in(scout):

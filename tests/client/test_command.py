@@ -208,6 +208,7 @@ def test_bad_input_is_2_and_names_the_field(fabricscout):
         (("compare", "h100"), "has a slash"),
         (("compare", "a/b", "--nvlink"), "--nvlink"),
         (("changes", "--since", "30d", "--fail-if-price-rises", "much"), "a share like 10%"),
+        (("changes", "--since", "30d", "--fail-if-price-rises", "10"), "write 10% or 0.1"),
         (("changes", "--since", "yesterday"), "since must be a date"),
         (("changes", "--since", "1d", "--until", "never"), "until must be a date"),
         (("offers", "--gpu", "qqq"), "gpu 'qqq' is not a GPU, nor is any near it."),
@@ -237,6 +238,27 @@ def test_a_price_that_rose_is_4_and_one_that_rose_less_is_0(fabricscout):
     assert (fabricscout(*asked, "0.2").returncode, fabricscout(*asked, "20%").stdout) == (0, "")
     nothing = fabricscout(*asked, "10%", "--gpus-min", "100000")
     assert nothing.returncode == 3  # to watch over nothing is a mistake, not a success
+
+
+def test_what_was_held_against_what_is_said_beside_the_table(fabricscout):
+    asked = ("changes", "--since", "30d", "--provider", "lambda", "--price-model", "on_demand")
+    whole = json.loads(fabricscout(*asked, "--json").stdout)
+    kinds = [change["what"] for change in whole["results"]]
+    assert kinds.count("price") == 1
+    assert whole["largest_rise"] == pytest.approx(0.15, abs=0.001)
+    said = f"and now; the largest rise is {whole['largest_rise']:.2%}, the limit 20%."
+    below = fabricscout(*asked, "--fail-if-price-rises", "20%")
+    assert said in below.stderr
+    assert f"fabricscout: {whole['compared']} offer" in below.stderr
+    assert whole["compared"] >= 1
+    for more, line in (
+        (("--gpus-min", "100000"), "nothing was compared: no offer has a price both of"),
+        (("--until", whole["since"]), "; none rose, the limit 20%."),
+    ):
+        found = fabricscout(*asked, "--fail-if-price-rises", "20%", *more)
+        assert line in found.stderr
+        assert found.stderr.count("\n") == 1
+        assert found.returncode == (0 if "none rose" in line else 3)
 
 
 # --- What a flag without a value asks ---------------------------------------------------------
