@@ -28,7 +28,7 @@ EXIT_CODES = """exit codes:
   0  found
   1  no answer: the service is not reachable, or a token is missing or refused
   2  bad input: the field is named, with what it may be
-  3  nothing matches
+  3  nothing matches, or there is nothing to compare
   4  a price rose (changes --fail-if-price-rises)
 
 Any parameter of the API is a flag: --nvlink, --continent europe, --gpus-min 8 (or -f NAME=VALUE);

@@ -6,7 +6,7 @@ from typing import Any
 
 from fabricscout.answers import Diff, Run, Saved, Watch
 from fabricscout.connection import Connection, Parameters, written
-from fabricscout.errors import NotFound, asked_as
+from fabricscout.errors import BadInput, NotFound, asked_as
 from fabricscout.rows import Rows
 
 
@@ -24,11 +24,26 @@ class Comparisons:
         return iter(Rows[Saved](self._connection, "comparisons/", {}))
 
     def find(self, name: str) -> Saved:
-        """The one of that id or name, the last edited of several."""
+        """The one of that id, or else of that name.
+
+        Raises
+        ------
+        BadInput
+            Where several are called so: it names their ids.
+        """
+        found = []
         for each in self:
-            if name in (each["id"], each["name"]):
+            if each["id"] == name:
                 return each
-        raise NotFound(404, "not_found", f"You keep no comparison {name!r}.", {})
+            if each["name"] == name:
+                found.append(each)
+        if not found:
+            raise NotFound(404, "not_found", f"You keep no comparison {name!r}.", {})
+        if len(found) > 1:
+            ids = ", ".join(each["id"] for each in found)
+            said = f"{name!r} is what {len(found)} comparisons are called; give an id: {ids}."
+            raise BadInput(400, "ambiguous", said, {"name": [said]})
+        return found[0]
 
     def save(
         self,

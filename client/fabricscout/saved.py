@@ -1,9 +1,10 @@
 """The commands onto what an account keeps: save, saved, run, diff, watch. They need a token."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fabricscout.answers import Run
+from fabricscout.answers import Diff, Run
 from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, bad
 
@@ -63,10 +64,22 @@ def diff(scout: FabricScout, asked: Asked) -> Answer:
     kept = scout.comparisons.find(asked.own("name"))
     found = scout.comparisons.diff(kept["id"], asked.own("from"), asked.own("to"))
     absent = {"key": "-", "delta_percent": "-", "effect": "-"}
-    notes = [] if found["changes"] else ["nothing changed between these two runs."]
+    notes = [] if found["changes"] else [_why_no_change(found, asked)]
     return Answer(
         found["changes"], DIFF_COLUMNS, absent=absent, whole=found, within="changes", notes=notes
     )
+
+
+def _why_no_change(found: Diff, asked: Asked) -> str:
+    """Nothing changed, or there were no two runs to compare."""
+    again = f"`fabricscout run {shlex.quote(asked.own('name'))}`"
+    if found["to"] is None:
+        return f"it has no run yet, so there is nothing to compare: {again} makes one."
+    if found["from"] is not None:
+        return "nothing changed between these two runs."
+    if asked.own("to"):
+        return "no run was made before that one, so there is nothing to compare."
+    return f"there is one run only, so there is nothing to compare: {again} makes the next."
 
 
 def watch(scout: FabricScout, asked: Asked) -> Answer:

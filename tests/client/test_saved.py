@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fabricscout import FabricScout, NotAllowed, NotFound, answers
+from fabricscout import BadInput, FabricScout, NotAllowed, NotFound, answers
 from tests.client.conftest import TODAY, listed, publish
 from tests.e2e.conftest import manage
 
@@ -90,7 +90,9 @@ def test_the_same_from_a_shell(fabricscout, token):
     assert "kept as" in made.stderr
     again = json.loads(run("run", "in a shell", "--json").stdout)
     assert {each["key"].split(";")[0] for each in again["results"]["offers"]} == {*PICKS}
-    assert run("diff", "in a shell").returncode == 3  # nothing changed
+    unchanged = run("diff", "in a shell")
+    assert unchanged.returncode == 3
+    assert "nothing changed between these two runs." in unchanged.stderr
     assert "in a shell" in run("saved").stdout
     watch = run("watch", "in a shell", "--what", "price", "--webhook", "https://example.org/h")
     assert watch.returncode == 0
@@ -105,3 +107,34 @@ def test_the_same_from_a_shell(fabricscout, token):
     assert run("save", "empty").returncode == 2
     assert run("watch", "--what", "price").returncode == 2
     assert fabricscout("saved").returncode == 1  # nobody asks
+
+
+def test_one_run_is_not_two_that_say_the_same(fabricscout, token):
+    secret = token()
+    made = fabricscout("save", "once", *PICKS, "--json", token=secret)
+    only = json.loads(made.stdout)["id"]
+    diff = fabricscout("diff", "once", token=secret)
+    assert (diff.returncode, diff.stdout) == (3, "")
+    assert "there is one run only" in diff.stderr
+    assert "`fabricscout run once` makes the next" in diff.stderr
+    fabricscout("run", "once", token=secret)
+    assert "nothing changed" in fabricscout("diff", "once", token=secret).stderr
+    first = fabricscout("diff", "once", "--to", only, token=secret)
+    assert "no run was made before that one" in first.stderr
+
+
+def test_of_two_comparisons_of_one_name_the_id_says_which(fabricscout, ada, token):
+    secret = token()
+    first, second = (ada.comparisons.save("twins", picks=[pick]) for pick in PICKS)
+    for command in ("run", "diff", "watch"):
+        refused = fabricscout(command, "twins", token=secret)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "'twins' is what 2 comparisons are called" in refused.stderr
+        assert {first["id"], second["id"]} <= {
+            *refused.stderr.replace(",", " ").replace(".", " ").split()
+        }
+    for kept, pick in zip((first, second), PICKS, strict=True):
+        answer = json.loads(fabricscout("run", kept["id"], "--json", token=secret).stdout)
+        assert [each["key"].split(";")[0] for each in answer["results"]["offers"]] == [pick]
+    with pytest.raises(BadInput):
+        ada.comparisons.find("twins")
