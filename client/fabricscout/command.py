@@ -8,6 +8,7 @@ from fabricscout.client import FabricScout
 from fabricscout.connection import Value
 from fabricscout.errors import BadInput
 from fabricscout.rows import LARGEST_PAGE
+from fabricscout.writing import Absent
 
 ROWS_OF_A_TABLE = 50
 
@@ -44,7 +45,7 @@ class Answer:
     rows: Iterable[Mapping[str, Any]]
     columns: Sequence[str]
     headings: Mapping[str, str] = field(default_factory=dict)
-    absent: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, Absent] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)  # said besides the rows, in JSON
     whole: Mapping[str, Any] | None = None  # what JSON has instead of rows and `about`
     within: str = ""  # the key of `whole` that holds the rows, to be cut as they are

@@ -4,19 +4,23 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, TypedDict
 
-from fabricscout.answers import Instance, LeftOut, Offer, Ranked, Ranking
+from fabricscout.answers import Instance, Known, LeftOut, Offer, Ranked, Ranking
 
 OF_A_WORKLOAD = ("step_time_s", "tokens_per_s", "mfu", "exposed_share", "scaling_efficiency")
 
 
 class Cell(TypedDict):
-    """One value of one pick, and how it is known; a value of None is unknown."""
+    """One value of one pick, and how it is known; a value of None is unknown.
+
+    Unless `claims` say it of parts of the type (a region, a size): how many do.
+    """
 
     value: Any
     basis: str | None
     source: str | None
     checked: str | None
     note: str
+    claims: int
 
 
 class Line(TypedDict):
@@ -99,14 +103,19 @@ def _facts(types: Sequence[Instance]) -> Iterable[Line]:
     units = {name: fact["unit"] for facts in of_each for name, fact in facts.items()}
     for name, unit in units.items():
         said = [facts.get(name) for facts in of_each]
-        if any(fact and fact["value"] is not None for fact in said):
+        if any(fact and (fact["value"] is not None or fact["claims"]) for fact in said):
             cells = [
-                _cell(f["value"], f["basis"], f["source"], f["checked"], f["note"])
+                _cell(f["value"], f["basis"], f["source"], f["checked"], f["note"], _of_parts(f))
                 if f
                 else _cell(None, None, None, None, "")
                 for f in said
             ]
             yield {"attribute": name, "unit": unit, "cells": cells}
+
+
+def _of_parts(fact: Known) -> int:
+    """How many claims there are where none speaks for the whole type."""
+    return len(fact["claims"]) if fact["value"] is None else 0
 
 
 def _price(types: Sequence[Instance], price_model: str) -> Line:
@@ -159,6 +168,18 @@ def _same(kind: Instance, offer: Offer) -> bool:
 
 
 def _cell(
-    value: Any, basis: str | None, source: str | None, checked: str | None, note: str
+    value: Any,
+    basis: str | None,
+    source: str | None,
+    checked: str | None,
+    note: str,
+    claims: int = 0,
 ) -> Cell:
-    return {"value": value, "basis": basis, "source": source, "checked": checked, "note": note}
+    return {
+        "value": value,
+        "basis": basis,
+        "source": source,
+        "checked": checked,
+        "note": note,
+        "claims": claims,
+    }

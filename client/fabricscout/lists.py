@@ -1,6 +1,6 @@
 """The commands onto one list each: offers, fabrics, prices, changes, facts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -11,6 +11,7 @@ from fabricscout.changes import Held, held, risen
 from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, bad
 from fabricscout.rows import Rows
+from fabricscout.writing import UNKNOWN, Absent, in_some_cases
 
 ROSE = 4  # the exit code of a price that rose
 OFFER_COLUMNS = (
@@ -49,7 +50,7 @@ def prices(scout: FabricScout, asked: Asked) -> Answer:
     return _listed(scout.prices(**asked.page), asked, PRICE_COLUMNS, valid_to="still")
 
 
-def _listed(rows: Rows[Any], asked: Asked, columns: Sequence[str], **absent: str) -> Answer:
+def _listed(rows: Rows[Any], asked: Asked, columns: Sequence[str], **absent: Absent) -> Answer:
     """The rows of a door, as many as are wanted, and what was left out of them."""
     found = list(islice(rows, None if asked.limit is None else asked.limit + 1))
     notes = []
@@ -129,11 +130,20 @@ def facts(scout: FabricScout, asked: Asked) -> Answer:
     provider, slash, name = subject.partition("/")
     if not slash or asked.parameters:
         rows = scout.facts(**{"live": True, **asked.page, "subject": subject})
-        found = _listed(rows, asked, FACT_COLUMNS, unit="-", disputed="-")
+        found = _listed(rows, asked, FACT_COLUMNS, unit="-", disputed="-", value=_not_said)
         if slash or found.rows:
             return found
         said = f"no GPU is called {subject!r}; a type is PROVIDER/TYPE."
         return replace(found, notes=[said])
     whole = scout.instance(provider, name)
-    absent = {"unit": "-", "basis": "-", "checked": "-", "source": "nobody says"}
+    absent: dict[str, Absent] = {
+        "unit": "-", "basis": "-", "checked": "-", "source": "nobody says", "value": _not_said,
+    }  # fmt: skip
     return Answer(whole["facts"], FACT_COLUMNS, absent=absent, whole=whole, within="facts")
+
+
+def _not_said(fact: Mapping[str, Any]) -> str:
+    """Why an attribute has no value: known of parts, looked for in its source in vain, unknown."""
+    if claims := fact.get("claims"):
+        return in_some_cases(len(claims))
+    return "not found" if fact["source"] else UNKNOWN

@@ -39,7 +39,8 @@ MOST_PICKS = 6
 REASONS = 10  # why offers are left out of a ranking
 INSTRUCTIONS = (
     "Rentable GPU clusters compared by their interconnect. null is unknown: never zero, never "
-    "'no'; a price of null is not published. Every value has a source and a date: give them with "
+    "'no'; a price of null is not published, a fact of null with claims is known in some cases "
+    "only. Every value has a source and a date: give them with "
     "it, and say where a price is marked stale. Bandwidths are one way."
 )
 OFFER = (
@@ -248,15 +249,20 @@ def _instance_facts(scout: FabricScout, asked: Json) -> Json:
     except NotFound:
         said = f"is none that the catalog has of {provider[:80]!r}: `offers` names those there are."
         raise _bad("instance_type", said) from None
-    left = {"group", "claims", "withdrawn"}
     return {
         "provider": found["provider"],
         "instance_type": found["instance_type"],
-        "facts": [{k: v for k, v in fact.items() if k not in left} for fact in found["facts"]],
+        "facts": [_known(fact) for fact in found["facts"]],
         "prices": _cut(sorted(found["prices"], key=_usd)[:PRICES], PRICE),
         "prices_in_all": len(found["prices"]),
         "still_to_ask": [each["ask"] for each in found["checklist"] if not each["known"]],
     }
+
+
+def _known(fact: Mapping[str, Any]) -> Json:
+    """One fact; with its claims only where none of them speaks for the whole type."""
+    left = {"group", "withdrawn"} | ({"claims"} if fact["value"] is not None else set())
+    return {key: value for key, value in fact.items() if key not in left}
 
 
 def _rank(scout: FabricScout, asked: Json) -> Json:

@@ -7,6 +7,7 @@ from fabricscout.answers import Ranking
 from fabricscout.client import FabricScout
 from fabricscout.command import Answer, Asked, bad
 from fabricscout.reasons import reasons
+from fabricscout.writing import UNKNOWN, in_some_cases
 
 RANK_COLUMNS = (
     "rank", "offer.provider", "offer.instance_type", "offer.tier", "offer.price_model", "nodes",
@@ -78,7 +79,11 @@ def compare(scout: FabricScout, asked: Asked) -> Answer:
         rows,
         ("attribute", "unit", *columns),
         headings=dict(zip(columns, picks, strict=True)),
-        absent={"unit": "-"},
+        absent={"unit": "-", "value": _not_said},
         whole=found,
         within="lines",
     )
+
+
+def _not_said(cell: Mapping[str, Any]) -> str:
+    return in_some_cases(cell["claims"]) if cell["claims"] else UNKNOWN

@@ -8,10 +8,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Row = Mapping[str, Any]
+Absent = str | Callable[[Row], str]  # what None means, or what it does by what stands beside it
 NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?%?", re.ASCII)
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T\S+", re.ASCII)
 UNKNOWN = "unknown"
@@ -88,7 +89,7 @@ def as_table(
     rows: Iterable[Row],
     columns: Sequence[str],
     headings: Mapping[str, str],
-    absent: Mapping[str, str],
+    absent: Mapping[str, Absent],
 ) -> str:
     """Columns under their headings, numbers to the right. A moment is shown as its day.
 
@@ -105,7 +106,7 @@ def as_table(
     absent = {**ABSENT, **absent}
     body = [
         [
-            _cell(at(row, column), absent.get(name, UNKNOWN), share=name in SHARES)
+            _cell(at(row, column), _nothing(row, column, absent), share=name in SHARES)
             for column, name in zip(columns, names, strict=True)
         ]
         for row in rows
@@ -115,12 +116,24 @@ def as_table(
         for column, name in zip(columns, names, strict=True)
     ]
     widths = [max(map(len, cells)) for cells in zip(heads, *body, strict=True)]
-    words = {UNKNOWN, *absent.values()}
+    words = {UNKNOWN, *(word for word in absent.values() if isinstance(word, str))}
     right = [
         all(NUMBER.fullmatch(cell) or cell in words for cell in cells)
         for cells in zip(*body, strict=True)
     ]
     return "".join(_line(line, widths, right) for line in (heads, *body))
+
+
+def _nothing(row: Row, column: str, absent: Mapping[str, Absent]) -> str:
+    """What None means there: of `offer.provider`, by what else `offer` says."""
+    within, _dot, name = column.rpartition(".")
+    said = absent.get(name, UNKNOWN)
+    return said if isinstance(said, str) else said(at(row, within) if within else row)
+
+
+def in_some_cases(claims: int) -> str:
+    """What stands for a value that nobody says of the whole type, and claims say of parts."""
+    return f"in some cases ({claims} claim{'s' * (claims != 1)})"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

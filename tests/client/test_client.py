@@ -119,7 +119,7 @@ def test_what_is_said_of_one_type_alone_is_unknown_of_the_others():
     def kind(name: str, **known: object) -> Any:
         facts = [
             {"attribute": each, "unit": "", "value": value, "basis": "measured", "source": "s",
-             "checked": "2026-11-01", "note": ""}
+             "checked": "2026-11-01", "note": "", "claims": []}
             for each, value in known.items()
         ]  # fmt: skip
         return {"provider": "acme", "instance_type": name, "facts": facts, "prices": []}
@@ -128,6 +128,23 @@ def test_what_is_said_of_one_type_alone_is_unknown_of_the_others():
     found = comparing.compare(lambda _provider, name: types[name], None, ["acme/b", "acme/a"])
     lines = {line["attribute"]: [c["value"] for c in line["cells"]] for line in found["lines"]}
     assert lines == {"usd_per_gpu_hour": [None, None], "gpu": ["y", "x"], "measured": [None, 1.5]}
+
+
+def test_what_is_said_of_parts_alone_is_counted():
+    claims = [{"value": 40.0 * size, "scope": f"{size} GB"} for size in range(1, 6)]
+    known = {"unit": "", "basis": "measured", "source": "s", "checked": "2026-11-01", "note": ""}
+    facts = {
+        "a": [{"attribute": "measured", "value": None, "claims": claims, **known}],
+        "b": [{"attribute": "measured", "value": 1.5, "claims": claims[:1], **known}],
+    }
+    types = {
+        name: {"provider": "acme", "instance_type": name, "facts": each, "prices": []}
+        for name, each in facts.items()
+    }
+    for picks, counts in ((["acme/a"], [5]), (["acme/b", "acme/a"], [0, 5])):
+        found: Any = comparing.compare(lambda _provider, name: types[name], None, picks)
+        (line,) = (each for each in found["lines"] if each["attribute"] == "measured")
+        assert [cell["claims"] for cell in line["cells"]] == counts
 
 
 def test_a_rise_of_ten_percent_is_not_of_more():

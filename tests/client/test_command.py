@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -67,6 +68,22 @@ def test_facts_have_basis_source_and_date_and_an_unknown_is_said(fabricscout):
     (rails,) = (line for line in found if line.startswith("rail_optimised"))
     assert "unknown" in rails
     assert rails.endswith("nobody says")
+
+
+def test_what_is_known_of_parts_or_was_looked_for_is_no_unknown(fabricscout):
+    """CoreWeave says SHARP of its InfiniBand nodes alone; of verda's RDMA a source says nothing."""
+    sharp = ("coreweave/gd-8xa100-i128", "sharp", "in some cases (1 claim)")
+    rdma = ("verda/4A100.88V", "gpudirect_rdma", "not found")
+    for subject, attribute, word in (sharp, rdma):
+        lines = fabricscout("facts", subject).stdout.splitlines()[1:]
+        (line,) = (each for each in lines if each.split()[0] == attribute)
+        assert re.split("  +", line)[1] == word
+        unknown = [each for each in lines if re.split("  +", each)[1] == "unknown"]
+        assert unknown
+        assert all(each.endswith("nobody says") for each in unknown)
+    side_by_side = fabricscout("compare", sharp[0], "azure/Standard_ND96isr_H100_v5").stdout
+    (line,) = (each for each in side_by_side.splitlines() if each.startswith("sharp "))
+    assert re.split("  +", line) == ["sharp", "-", "in some cases (1 claim)", "yes"]
 
 
 def test_facts_of_a_gpu_are_the_lines_of_its_ledger(fabricscout):
