@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
@@ -71,6 +71,15 @@ def groups(detail: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
 def unknowns(kind: Mapping[str, Any]) -> list[str]:
     """The facts that could be asked of a type, or of an offer of it, and that nobody says."""
     return [name for name in ASKED if name in kind and kind[name] is None and arises(name, kind)]
+
+
+def in_some_cases(said: Mapping[str, Any]) -> str:
+    """What stands for a null that has claims of parts alone (a region, a size); empty of others."""
+    claims = [c for c in said.get("claims") or () if c.get("value") is not None]
+    if said.get("value") is not None or not claims:
+        return ""
+    words = ngettext("in some cases (%(n)s claim)", "in some cases (%(n)s claims)", len(claims))
+    return words % {"n": number(len(claims))}
 
 
 def old_lines(grouped: Iterable[tuple[str, list[Line]]]) -> int:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext, ngettext, pgettext
 
 from catalog import wording
 from catalog.currency import DOLLAR, sign_of
-from catalog.evidence import value_text
+from catalog.evidence import in_some_cases, value_text
 from catalog.facts import ATTRIBUTES
 from catalog.templatetags.quantities import dollars, is_number, number
 
@@ -288,7 +288,7 @@ def claimed(said: Row) -> list[str]:
 def fact_text(attribute: str, value: Any, said: Row) -> str:
     """A fact with its unit; both values of a dispute; unknown where nobody says."""
     if value is None:
-        return gettext("unknown")
+        return in_some_cases(said) or gettext("unknown")
     unit = ATTRIBUTES[attribute].unit
     if said.get("disputed") and len(values := claimed(said)) > 1:
         return " ≠ ".join(value_text(attribute, each, unit) for each in values)

@@ -32,10 +32,13 @@ class Claim:
 
 
 def of_facts(offer: Row, names: Iterable[str]) -> Iterator[Claim]:
-    """What speaks for each fact of an offer; of a dispute every claim."""
+    """What speaks for each fact of an offer; of a dispute, and where none speaks, every claim."""
     for name in names:
         said = offer["evidence"].get(name) or {}
-        for claim in (said, *(said.get("claims") or ())):
+        claims = said.get("claims") or ()
+        # Of what is said of parts alone the newest lends a null its source: no look in vain.
+        lent = said.get("value") is None and said.get("source") in {c.get("source") for c in claims}
+        for claim in claims if lent else (said, *claims):
             if claim.get("source"):
                 notes = (claim.get("scope"), claim.get("note"))
                 yield Claim(

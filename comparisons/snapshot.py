@@ -213,11 +213,11 @@ def _unlisted(pick: Pick, kind: InstanceType | None) -> dict[str, Any]:
 
 
 def _facts(kind: InstanceType) -> dict[str, Any]:
-    """What speaks for each attribute of a type, and of a dispute every claim."""
+    """What speaks for each attribute of a type; every claim of a dispute, and where none speaks."""
     found = {}
     for name, said in kind.evidence.items():
         if name in FACTS:
             found[name] = {part: said.get(part) for part in SAID}
-            if said.get("disputed"):
+            if said.get("disputed") or said.get("value") is None:
                 found[name]["claims"] = said.get("claims") or []
     return found

@@ -12,7 +12,8 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from catalog.templatetags.quantities import NOT_APPLICABLE, mark, number, safe
+from catalog.evidence import in_some_cases
+from catalog.templatetags.quantities import NOT_APPLICABLE, mark, number, safe, unknown
 from comparisons.asked import SHOWN
 from comparisons.changes import SAME, percent, signed
 from comparisons.claims import Claim, of_facts, of_price
@@ -129,7 +130,11 @@ def _column(snapshot: Snapshot, entry: Row) -> Column:
 def _line(measure: Measure, columns: Sequence[Column]) -> Line:
     disputed = [measure.disputed(column) for column in columns]
     said = [measure.value(column) for column in columns]
-    same = len(set(disputed)) == 1 and all(_equal(value, said[0]) for value in said)
+    known_of_parts = {_in_some_cases(measure, column) for column in columns}
+    same = (
+        len(set(disputed)) == len(known_of_parts) == 1
+        and all(_equal(value, said[0]) for value in said)
+    )  # fmt: skip
     # What sources disagree on is held against nothing, as what nobody says.
     values = [None if contested else value for contested, value in zip(disputed, said, strict=True)]
     best = _best(measure, values) if not same else None
@@ -148,11 +153,18 @@ def _line(measure: Measure, columns: Sequence[Column]) -> Line:
 
 
 def _shown(measure: Measure, column: Column, *, disputed: bool) -> SafeString:
-    """A value; with the mark of a dispute, where its own cell has none."""
+    """A value, or that it is known of parts; with the mark of a dispute, where it has none."""
     html = measure.html(column)
+    if html == unknown():
+        html = _in_some_cases(measure, column) or html
     if disputed and 'href="#disputed"' not in html:
         html = f'<span class="dis">{html}{mark("disputed", gettext("disputed"))}</span>'
     return safe(html)
+
+
+def _in_some_cases(measure: Measure, column: Column) -> str:
+    said = column.offer["evidence"].get(measure.facts[0]) if measure.facts else None
+    return in_some_cases(said or {})
 
 
 def _equal(value: Any, other: Any) -> bool:

@@ -260,6 +260,31 @@ def test_what_is_disputed_looks_so_and_is_held_against_nothing(see, fact, values
         assert not re.search("better|worse|same", cell(html, title, 1))
 
 
+def in_cases(subject: str, count: int, **values: object) -> None:
+    """As many claims, each of its own case, as measurements of several sizes are."""
+    said = facts(subject, **values)[-1]
+    of_cases = [replace(said, scope=f"case {n}", source=f"rule: {n}") for n in range(count)]
+    ingest.state(of_cases, "cases")
+
+
+@pytest.mark.parametrize(
+    ("fact", "title"),
+    [
+        ({"measured_all_reduce_gbytes_per_s": 400}, "Measured all-reduce"),
+        ({"sharp": "yes"}, "SHARP"),
+        ({"fabric": "infiniband"}, "Fabric"),
+        ({"gpudirect_rdma": "yes"}, "GPUDirect RDMA"),
+    ],
+)
+def test_what_is_said_of_parts_alone_is_neither_unknown_nor_said(see, fact, title):
+    in_cases("acme/dark", 5, **fact)
+    assert row(see(THREE), title)[2].removesuffix(" cannot compare") == "in some cases (5 claims)"
+    japanese = see(THREE, **{"accept-language": "ja"})
+    assert "一部の場合のみ（5 件）" in japanese
+    alone = see(f"{picks('acme/dark', 'acme/roce')}&diff=1")
+    assert "in some cases (5 claims)" in alone
+
+
 def test_a_row_that_says_nothing_of_any_offer_is_left_out(see, market):
     assert "What it is for" not in see(THREE)
     said = offer("roce", "16", facts=facts("acme/roce"), price_includes="two weeks")

@@ -92,6 +92,20 @@ def test_where_somebody_looked_and_found_nothing_is_evidence_too(printed, market
     assert "GPUDirect RDMA: looked for, not found" in evidence(html)[numbers(cell)[0]][0]
 
 
+def test_what_is_said_of_parts_alone_is_listed_claim_by_claim(printed):
+    said = facts("acme/dark", sharp="yes")[-1]
+    ingest.state([replace(said, scope=f"case {n}", source=f"rule: {n}") for n in (1, 2)], "cases")
+    html = printed()
+    cell = row(html, "SHARP")[2]
+    assert cell.startswith("in some cases (2 claims)")
+    listed = evidence(html)
+    says = [listed[n][0].partition("] ")[2] for n in numbers(cell)]
+    assert sorted(says) == [
+        "SHARP in the switches: yes case 1",
+        "SHARP in the switches: yes case 2",
+    ]
+
+
 def test_of_a_dispute_both_claims_are_listed(printed):
     for sharp, page in (("yes", "blog"), ("no", "faq")):
         said = facts("acme/ib", sharp=sharp)[-1]
