@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.client.conftest import CLIENT
@@ -92,6 +93,19 @@ def test_the_question_to_one_fabric(recipe):
     found = json.loads(recipe("curl").stdout)
     assert found["results"]
     assert {fabric["technology"] for fabric in found["results"]} == {"infiniband"}
+
+
+def test_the_lists_that_it_names_are_those_that_have_pages(service):
+    paths = httpx.get(f"{service}/api/v1/schema/").json()["paths"]
+    paged = {
+        path.removeprefix("/api/v1/")
+        for path, methods in paths.items()
+        if any(each["name"] == "page_size" for each in methods.get("get", {}).get("parameters", ()))
+    }
+    (named,) = re.findall(r"\*\*Lists\*\* \((.*?);", TEXT, re.DOTALL)
+    doors = re.findall(r"`([a-z-]+/)`", named)
+    assert doors.pop() == "runs/"
+    assert paged == {*doors, "comparisons/{id}/runs/"}
 
 
 def test_the_python_of_the_readme(service, tmp_path):
