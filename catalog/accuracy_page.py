@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from catalog import estimates, wording
-from catalog.charts import Drawing
+from catalog.charts import GAP, TICK, WIDTH, Drawing, kept_in, margin, text_width
 from catalog.templatetags.quantities import figure, number
 
 KINDS = ("train", "decode", "collective")
@@ -137,7 +137,9 @@ def predicted_against_measured(dots: Sequence[Sequence[float]], metric: str) -> 
     low = min(min(pair) for pair in dots)
     high = max(max(pair) for pair in dots)
     start, end = math.log10(low) - 0.05, math.log10(high) + 0.05
-    left, right, top, bottom = 40, 350, 12, 322
+    ticks = [10.0**power for power in range(math.ceil(start), math.floor(end) + 1)]
+    left, right, top = margin(map(number, ticks)), 350, 12
+    bottom = top + right - left  # what is as fast as predicted lies on the diagonal
 
     def at(value: float) -> float:
         return (math.log10(value) - start) / (end - start)
@@ -149,11 +151,15 @@ def predicted_against_measured(dots: Sequence[Sequence[float]], metric: str) -> 
         return bottom - (bottom - top) * min(max(at(value), 0.0), 1.0)
 
     paper = Drawing()
-    for power in range(math.ceil(start), math.floor(end) + 1):
-        value = 10.0**power
-        paper.line(f"M{x(value):.1f} {top}V{bottom}M{left} {y(value):.1f}H{right}", "sl")
-        paper.text(round(x(value), 1), bottom + 14, number(value), "q mid")
-        paper.text(left - 4, round(y(value) + 4, 1), number(value), "q e")
+    widest = max((text_width(number(value)) for value in ticks), default=0)
+    every = math.ceil((widest + GAP) * (end - start) / (right - left))
+    for n, value in enumerate(ticks):
+        said = number(value)
+        paper.line(f"M{x(value):.1f} {top}V{bottom}M{left:g} {y(value):.1f}H{right}", "sl")
+        if n % every == 0:
+            middle = kept_in(x(value), text_width(said) / 2, WIDTH)
+            paper.text(round(middle, 1), bottom + 14, said, "q mid")
+        paper.text(left - TICK, round(y(value) + 4, 1), said, "q e")
     for factor, look in ((1.0, "sk"), (1.25, "se dash"), (0.8, "se dash")):
         first, last = max(low, low / factor), min(high, high / factor)
         paper.line(f"M{x(first):.1f} {y(first * factor):.1f}L{x(last):.1f} {y(last * factor):.1f}",

@@ -5,6 +5,7 @@ attributes and colours are classes, since the page's policy allows no style in a
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -22,6 +23,8 @@ TEXT = 11  # [units] height of a sign, as the style sheet sets it
 # Widths of signs over their height, in the widest of the sans fonts that readers have.
 SIGNS = {"Lu": 0.72, "Ll": 0.62, "Nd": 0.64}
 OTHER, SYMBOL, SQUARE, BOLD = 0.42, 0.84, 1.0, 1.12
+PARTS = re.compile(r"(?<=[\s_-])")
+TICK = 4  # [units] from the label of an axis to the axis
 
 
 def text_width(said: str, *, bold: bool = False) -> float:
@@ -40,6 +43,21 @@ def _sign_width(sign: str) -> float:
 def kept_in(middle: float, half: float, width: float) -> float:
     """The middle of a text of that half width, moved until all of it is on the paper."""
     return min(max(middle, half + 1), width - half - 1)
+
+
+def margin(labels: Iterable[str], least: float = 0) -> float:
+    """How far from the edge an axis stands, so that the widest of its labels fits before it."""
+    return max(math.ceil(max(map(text_width, labels), default=0)) + TICK + 1, least)
+
+
+def wrapped(said: str, width: float) -> list[str]:
+    """Text as lines of at most that many units, broken where a word or a part of a name ends."""
+    lines = [""]
+    for part in PARTS.split(said):
+        if lines[-1] and text_width(f"{lines[-1]}{part.rstrip()}") > width:
+            lines.append("")
+        lines[-1] += part
+    return [fitted(line.rstrip(), width) for line in lines]
 
 
 def fitted(said: str, width: float, *, bold: bool = False) -> str:
@@ -242,9 +260,9 @@ def _ends(
 
 
 def _end(which: str, name: str, price: str) -> str:
-    """Lowest: oslo $2.00; of a long name as much as fits, of the price all."""
+    """Lowest: oslo $2.00; of a long name as much as a line holds, of the price all."""
     before, after = f"{which}: ", f" {price}"
-    room = PRICES / 2 - GAP - text_width(before + after, bold=True)
+    room = PRICES - GAP - text_width(before + after, bold=True)
     return f"{before}{fitted(name, room, bold=True)}{after}"
 
 

@@ -5,7 +5,6 @@ drawn for 380 units of width, so that 11 units of text can be read on a phone.
 """
 
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,14 +12,15 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from catalog.charts import Drawing
+from catalog.charts import TICK, Drawing, margin, text_width, wrapped
 
 WIDTH = 380
-LEFT, RIGHT, TOP, BOTTOM = 30.0, 228.0, 10.0, 180.0  # of what is plotted; names stand to the right
+# Of what is plotted: names stand to the right, what an axis says to the left, wider where it must.
+LEFT, RIGHT, TOP, BOTTOM = 30.0, 228.0, 10.0, 180.0
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 3")
 NOT_FITTING = "1 5"
 STEP = 13  # between two lines of names, so that they can be read
-WIDEST = 22  # signs of a line of a name, that fit beside what is plotted
+NAME = RIGHT + 8  # where the names begin
 Scale = Callable[[float], float]
 Point = tuple[float, float]
 
@@ -44,7 +44,7 @@ def _line(drawing: Drawing, points: Sequence[Point], index: int, dash: str | Non
 def _names(drawing: Drawing, ends: Iterable[tuple[int, Point, str]]) -> None:
     """Each line's name at its end, none over another."""
     ordered = sorted(ends, key=lambda each: each[1][1])
-    names = [textwrap.wrap(name, WIDEST) for _index, _end, name in ordered]
+    names = [wrapped(name, WIDTH - NAME) for _index, _end, name in ordered]
     places = [y + 4 for _index, (_x, y), _name in ordered]
     for n in range(1, len(places)):
         places[n] = max(places[n], places[n - 1] + STEP * len(names[n - 1]))
@@ -58,7 +58,7 @@ def _names(drawing: Drawing, ends: Iterable[tuple[int, Point, str]]) -> None:
             led = path(((x + 2, y), (RIGHT + 6, place - 4)))
             drawing.shapes.append(f'<path d="{led}" class="fn" stroke="currentColor"/>')
         for n, line in enumerate(lines):
-            drawing.text(RIGHT + 8, round(place + STEP * n, 1), line, "lt")
+            drawing.text(NAME, round(place + STEP * n, 1), line, "lt")
         drawing.shapes.append("</g>")
 
 
@@ -67,14 +67,15 @@ def _frame(
     xs: Iterable[tuple[float, str]],
     ys: Iterable[tuple[float, str]],
     under: str,
+    left: float = LEFT,
 ) -> None:
     """Ticks of both axes with what they say, and what the horizontal one is."""
     for y, said in ys:
-        drawing.line(f"M{LEFT:g} {y:.1f}H{RIGHT:g}", "sl")
-        drawing.text(LEFT - 4, round(y + 4, 1), said, "q e")
+        drawing.line(f"M{left:g} {y:.1f}H{RIGHT:g}", "sl")
+        drawing.text(left - TICK, round(y + 4, 1), said, "q e")
     for x, said in xs:
         drawing.text(round(x, 1), BOTTOM + 14, said, "q mid")
-    drawing.text((LEFT + RIGHT) / 2, BOTTOM + 28, under, "q mid")
+    drawing.text((left + RIGHT) / 2, BOTTOM + 28, under, "q mid")
 
 
 def linear(low: float, high: float, start: float, end: float) -> Scale:
@@ -140,12 +141,13 @@ def _edges(
     drawing: Drawing, curves: Iterable[Mapping[str, Any]], counts: Sequence[int], x_of: Scale
 ) -> None:
     """Where a job leaves the domain: beyond it the fabric is in the way."""
-    for edge in sorted({curve["domain_gpus"] for curve in curves}):
-        if counts[0] < edge < counts[-1]:
-            x = x_of(math.log2(edge))
-            drawing.line(f"M{x:.1f} {TOP:g}V{BOTTOM:g}", "se dash")
-            said = gettext("domain of %(n)d") % {"n": edge}
-            drawing.text(round(x + 3, 1), BOTTOM - 4, said, "q")
+    edges = sorted({curve["domain_gpus"] for curve in curves})
+    for n, edge in enumerate(edge for edge in edges if counts[0] < edge < counts[-1]):
+        x = x_of(math.log2(edge))
+        drawing.line(f"M{x:.1f} {TOP:g}V{BOTTOM:g}", "se dash")
+        said = gettext("domain of %(n)d") % {"n": edge}
+        start = min(x + 3, RIGHT - text_width(said))  # before the names, one above the other
+        drawing.text(round(start, 1), BOTTOM - 4 - STEP * n, said, "q")
 
 
 # --- Serving ----------------------------------------------------------------------------------
@@ -156,10 +158,11 @@ def frontier(curves: Sequence[Mapping[str, Any]], finding: str) -> SafeString:
     points = [point for curve in curves for point in curve["points"]]
     across = ticks(max(point["tokens_per_s_per_user"] for point in points), 4)
     up = ticks(max(point["tokens_per_s_per_gpu"] for point in points), 4)
-    x_of, y_of = linear(0, across[-1], LEFT + 8, RIGHT), linear(0, up[-1], BOTTOM, TOP)
+    left = margin(map(_short, up), LEFT)
+    x_of, y_of = linear(0, across[-1], left + 8, RIGHT), linear(0, up[-1], BOTTOM, TOP)
     drawing, ends = Drawing(), []
     _frame(drawing, [(x_of(n), f"{n:g}") for n in across], [(y_of(n), _short(n)) for n in up],
-           gettext("tokens/s for one reader"))  # fmt: skip
+           gettext("tokens/s for one reader"), left)  # fmt: skip
     for index, curve in enumerate(curves):
         line = [
             (x_of(p["tokens_per_s_per_user"]), y_of(p["tokens_per_s_per_gpu"]))
@@ -173,7 +176,7 @@ def frontier(curves: Sequence[Mapping[str, Any]], finding: str) -> SafeString:
 
 
 def _short(amount: float) -> str:
-    """4k for 4,000: there is room for four signs."""
+    """4k for 4,000: room is scarce beside an axis."""
     return f"{amount / 1000:g}k" if amount >= 1000 else f"{amount:g}"
 
 
@@ -190,11 +193,13 @@ def price_steps(
     known = [usd for _name, steps in lines for _at, usd in steps if usd is not None]
     start = min(at for _name, steps in lines for at, _usd in steps)
     up = ticks(max(known), 4)
-    x_of = linear(start.timestamp(), until.timestamp(), LEFT + 4, RIGHT)
+    said = [f"{sign}{amount:,.12g}" for amount in up]
+    left = margin(said, LEFT)
+    x_of = linear(start.timestamp(), until.timestamp(), left + 4, RIGHT)
     y_of = linear(0, up[-1], BOTTOM, TOP)
     drawing, ends = Drawing(), []
-    _frame(drawing, [(LEFT + 26, f"{start:%Y-%m-%d}"), (RIGHT - 26, f"{until:%Y-%m-%d}")],
-           [(y_of(usd), f"{sign}{usd:g}") for usd in up], "")  # fmt: skip
+    _frame(drawing, [(left + 26, f"{start:%Y-%m-%d}"), (RIGHT - 26, f"{until:%Y-%m-%d}")],
+           list(zip(map(y_of, up), said, strict=True)), "", left)  # fmt: skip
     for index, (name, steps) in enumerate(lines):
         last: Point | None = None
         for (at, usd), (then, _next) in zip(steps, [*steps[1:], (until, None)], strict=True):

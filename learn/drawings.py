@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from catalog.charts import Drawing
+from catalog.charts import WIDTH, Drawing, kept_in, text_width
 from catalog.templatetags.quantities import number
 from catalog.topology import topology
 from learn import model
@@ -50,7 +50,8 @@ def cliff(offers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
     paper.line(f"M{LEFT} {BOTTOM}H{RIGHT}", "sl")
     for gpus in (2, 8, 32, 128, MOST_GPUS):
-        paper.text(round(x(gpus), 1), BOTTOM + 16, number(gpus), "q mid")
+        middle = kept_in(x(gpus), text_width(number(gpus)) / 2, WIDTH)
+        paper.text(round(middle, 1), BOTTOM + 16, number(gpus), "q mid")
     paper.text(RIGHT, BOTTOM + 32, gettext("GPUs of one job"), "q e")
     paper.text(LEFT, 12, gettext("GB/s of one GPU, one way"), "q")
     said = []
@@ -62,8 +63,10 @@ def cliff(offers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         paper.line(f"M{x(2):.1f} {y(inside):.1f}H{x(domain):.1f}", "si", 3)
         paper.line(f"M{x(domain):.1f} {y(inside):.1f}V{y(across):.1f}", f"se{dash}")
         paper.line(f"M{x(domain):.1f} {y(across):.1f}H{RIGHT}", f"so{dash}", 3)
-        paper.text(round(x(domain) + 5, 1), round(y(inside) + 4, 1),
-                   f"{number(inside)}, ≤ {number(domain)} GPU", "b")  # fmt: skip
+        name, place = f"{number(inside)}, ≤ {number(domain)} GPU", (x(domain) + 5, y(inside) + 4)
+        if (room := WIDTH - text_width(name, bold=True)) < place[0]:  # else above its own line
+            place = room, y(inside) - 5
+        paper.text(round(place[0], 1), round(place[1], 1), name, "b")
         said.append(gettext("%(inside)s GB/s up to %(domain)s GPUs, then %(across)s") % {
             "inside": number(inside), "domain": number(domain), "across": number(across),
         })  # fmt: skip

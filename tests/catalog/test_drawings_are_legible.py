@@ -4,6 +4,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog import plots
+from catalog.accuracy_page import predicted_against_measured
 from catalog.charts import (
     cliff_said,
     cliff_strip,
@@ -19,10 +22,13 @@ from catalog.charts import (
     shares,
     text_width,
     whisker,
+    wrapped,
 )
 from catalog.records import FabricKind, ScaleUp
 from catalog.templatetags.cells import cliff_cell, cliff_text
 from catalog.topology import Links, nic_boxes, topology
+from learn.drawings import cliff
+from scoring import measured_groups
 from tests.catalog.drawn import boxes, circles, ill_placed, texts
 from tests.catalog.test_topology import NO_FABRIC, NODE
 
@@ -123,6 +129,95 @@ def test_names_of_prices_fit_and_each_price_is_a_circle(
     drawn = price_strip([(printable(name), usd) for name, usd in on_demand], spot)
     assert ill_placed(drawn) == []
     assert len(circles(drawn)) == len(on_demand)
+
+
+# --- Axes ---------------------------------------------------------------------------------------
+
+BOTH = pytest.mark.parametrize("language", ["en", "ja"])
+# The names of a ranking's curves: GPU and fabric, and the type where two are alike.
+NAMES = (
+    "H100 InfiniBand 400",
+    "GB200 NVL72 RoCE 400",
+    "H100 InfiniBand 400 Standard_ND96isr_H100_v5",
+    "MI300X fabric unknown VM.GPU.MI300X.8-of-a-name-that-has-no-end",
+    "H100 ファブリック不明",
+)
+DOMAINS_OF_CURVES = st.tuples(*[st.sampled_from((8, 16, 72, 576))] * len(NAMES))
+
+
+def test_the_largest_number_of_an_axis_is_whole() -> None:
+    """100,000 tokens/s read 00,000: its first sign lay past the paper."""
+    drawn = predicted_against_measured([(20, 25), (180_000, 150_000)], "x")
+    assert ill_placed(drawn) == []
+    up = [text for text in texts(drawn) if text.said == "100,000"]
+    assert len(up) == 2
+    assert min(text.left for text in up) >= 0
+
+
+@BOTH
+def test_every_drawing_of_the_validation_page_can_be_read(language: str) -> None:
+    with translation.override(language):
+        for said in measured_groups().values():
+            if isinstance(said, dict):
+                assert ill_placed(predicted_against_measured(said["dot"], "x")) == []
+
+
+@BOTH
+@given(ends=st.tuples(st.floats(1e-3, 1e6), st.floats(1e-3, 1e6)))
+def test_the_validation_axes_fit_whatever_they_reach(
+    language: str, ends: tuple[float, float]
+) -> None:
+    with translation.override(language):
+        assert ill_placed(predicted_against_measured([ends, (ends[0], ends[0] * 30)], "x")) == []
+
+
+@BOTH
+@given(start=st.integers(3, 12), share=st.floats(0.01, 1), domains=DOMAINS_OF_CURVES)
+def test_curves_of_growth_can_be_read(
+    language: str, start: int, share: float, domains: tuple[int, ...]
+) -> None:
+    points = [{"gpus": 2**n, "fits": True, "fabric_efficiency": share}
+              for n in range(start, start + 5)]  # fmt: skip
+    curves = [
+        {"name": name, "unknown": [], "domain_gpus": domain, "points": points}
+        for name, domain in zip(NAMES, domains, strict=True)
+    ]
+    with translation.override(language):
+        assert ill_placed(plots.scaling(curves, "")) == []
+
+
+@BOTH
+@given(most=st.floats(0.01, 1e6), fastest=st.floats(0.1, 1e4))
+def test_serving_s_axes_fit_whatever_they_reach(language: str, most: float, fastest: float) -> None:
+    point = {"tokens_per_s_per_user": fastest, "tokens_per_s_per_gpu": most}
+    with translation.override(language):
+        curves = [{"name": name, "points": [point]} for name in NAMES]
+        assert ill_placed(plots.frontier(curves, "")) == []
+
+
+@given(st.floats(0.001, 1e6), st.sampled_from(("$", "€", "¥", "₹", "CHF ")))
+def test_the_axis_of_prices_fits_whatever_is_paid(highest: float, sign: str) -> None:
+    monday = datetime(2026, 11, 23, tzinfo=UTC)
+    lines = [("on demand", [(monday, highest)]), ("reserved for a year", [(monday, highest / 2)])]
+    drawn = plots.price_steps(lines, monday + timedelta(days=7), "", sign)
+    assert ill_placed(drawn) == []
+
+
+@BOTH
+@pytest.mark.parametrize("domain", [8, 72, 128, 576])
+def test_where_a_domain_ends_is_named_on_the_paper(language: str, domain: int) -> None:
+    offer = {"scale_up_gbytes_per_s": 900, "nvlink_domain_gpus": domain, "gpu_count": 8,
+             "fabric_gbits_per_s_per_gpu": 400}  # fmt: skip
+    with translation.override(language):
+        drawn = cliff([{**offer, "nvlink_domain_gpus": 8, "scale_up_gbytes_per_s": 450}, offer])
+    assert drawn
+    assert ill_placed(drawn["svg"]) == []
+
+
+def test_a_long_name_is_broken_where_a_part_of_it_ends() -> None:
+    assert wrapped("H100 InfiniBand 400 Standard_ND96isr_H100_v5", 144) == [
+        "H100 InfiniBand 400", "Standard_ND96isr_", "H100_v5",
+    ]  # fmt: skip
 
 
 def printable(name: str) -> str:
