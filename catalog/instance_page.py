@@ -212,6 +212,7 @@ def checklist(kind: Mapping[str, Any]) -> dict[str, Any]:
         {
             "title": gettext(item["title"]),
             "known": item["known"],
+            "disputed": item["attribute"] in kind["disputed"],
             "text": evidence.value_text(
                 item["attribute"], item["value"], units.get(item["attribute"], "")
             )
@@ -220,7 +221,9 @@ def checklist(kind: Mapping[str, Any]) -> dict[str, Any]:
         }
         for item in asked
     ]
-    questions = [gettext(question.ask) for question in instances.CHECKLIST if question.unsaid(kind)]
+    questions = [
+        asked for each in instances.CHECKLIST for asked in each.left(kind, each.unsaid(kind))
+    ]
     questions += [
         gettext("Sources disagree on “%(fact)s”: %(values)s. Which is it?")
         % {"fact": each["title"], "values": " ≠ ".join(value for value, _cited in each["claims"])}

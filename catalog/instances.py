@@ -1,12 +1,15 @@
 """One instance type, whole: every fact with its evidence, its prices, and what is still to ask."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import translation
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from catalog import wording
 from catalog.applies import arises
 from catalog.facts import ATTRIBUTES, Attribute
 from catalog.models import Fact, InstanceType, Price
@@ -18,17 +21,36 @@ from catalog.records import Basis
 class Question:
     """One thing to know before renting: the attribute that answers it, and how to ask for it.
 
-    `besides` are further attributes that the same question asks for.
+    `besides` are further attributes that the same question asks for; `alone` asks for the first
+    where some of those are known, and each of them is asked for by its name where the first is.
     """
 
     attribute: str
     title: str
     ask: str
     besides: tuple[str, ...] = ()
+    alone: str = ""
 
-    def unsaid(self, kind: Mapping[str, Any]) -> bool:
-        """Whether nobody says something that it asks for, and that can be asked of the type."""
-        return any(name in kind and kind[name] is None and arises(name, kind) for name in self.all)
+    def unsaid(self, kind: Mapping[str, Any]) -> list[str]:
+        """What it asks for that nobody says, and that can be asked of the type."""
+        return [
+            name for name in self.all if name in kind and kind[name] is None and arises(name, kind)
+        ]
+
+    def left(self, kind: Mapping[str, Any], unsaid: Collection[str]) -> list[str]:
+        """What to ask where these are unsaid, and nothing of what is known."""
+        besides = [name for name in self.besides if name in unsaid]
+        if self.attribute in unsaid or (besides and kind.get(self.attribute) is None):
+            if not self.alone or all(kind.get(name) is None for name in self.besides):
+                return [gettext(self.ask)]
+            asked = [gettext(self.alone)]
+        else:
+            asked = []
+        if besides:
+            facts = gettext(", ").join(wording.title(name) for name in besides)
+            said = gettext("We found nothing on “%(facts)s”: what can you tell us?")
+            asked.append(said % {"facts": facts})
+        return asked
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -42,6 +64,7 @@ CHECKLIST = (
         _("In which form are the GPUs?"),
         _("Of which make, form and memory are the GPUs, and how many are in one instance?"),
         ("gpu", "gpu_count", "gpu_memory_gb", "gpu_vendor"),
+        _("In which form are the GPUs: SXM, OAM or PCIe?"),
     ),
     Question(
         "scale_up",
@@ -87,6 +110,7 @@ CHECKLIST = (
         _("Is the fabric oversubscribed?"),
         _("What is the oversubscription between leaf and spine, and is it rail-optimised?"),
         ("rail_optimised",),
+        _("What is the oversubscription between leaf and spine?"),
     ),
     Question(
         "multi_node",
@@ -108,6 +132,7 @@ CHECKLIST = (
         _("How large is the host, how fast its front end?"),
         _("What has the host: vCPUs, memory, and how many Gb/s on the front end?"),
         ("vcpus", "ram_gb"),
+        _("How many Gb/s has the host on the front end?"),
     ),
 )
 
@@ -230,12 +255,13 @@ def _ended_at(kind: InstanceType) -> Any:
 
 def _answer(question: Question, values: Mapping[str, Any]) -> dict[str, Any]:
     value = values[question.attribute]
+    with translation.override("en"):
+        left = question.left(values, question.unsaid(values))
     return {
         "attribute": question.attribute,
         "title": question.title,
-        "known": value is not None
-        and not question.unsaid(values)
-        and set(question.all).isdisjoint(values["disputed"]),
+        "known": value is not None and question.attribute not in values["disputed"],
         "value": value,
-        "ask": question.ask,
+        "ask": " ".join(left) or question.ask,
+        "open": bool(left) or not set(question.all).isdisjoint(values["disputed"]),
     }

@@ -8,12 +8,15 @@ come and go. A list of 20,000 is answered by Postgres alone; Python only joins t
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any
 
 import orjson
+from django.db.models import Min
 
 from catalog.counts import Counts, count, rows_of, rows_read
 from catalog.filters import OfferQuery, Rows, contradictions
+from catalog.models import Price
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
 
@@ -148,6 +151,14 @@ def said(query: OfferQuery) -> dict[str, Any]:
             for name, values in counts.facets.items()
         }
     return found
+
+
+def begins(as_of: datetime | None) -> date | None:
+    """The day on which the catalog begins, where the time that is asked for is before it."""
+    if as_of is None:
+        return None
+    first = Price.objects.aggregate(first=Min("valid_from"))["first"]
+    return first.date() if first and as_of < first else None
 
 
 def of_type(instance_type_id: int) -> list[Row]:

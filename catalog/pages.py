@@ -5,11 +5,9 @@ what the API reads, through the same functions, so that rows on screen, in CSV a
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Min
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.templatetags.static import static
@@ -22,7 +20,7 @@ from catalog import offers as listing
 from catalog.currency import Money
 from catalog.filters import OfferQuery, Rows, read
 from catalog.freshness import dated
-from catalog.models import CatalogVersion, Price, Provider
+from catalog.models import CatalogVersion, Provider
 from catalog.page_money import header
 from catalog.presets import State, link
 from catalog.query import BadQuery
@@ -90,7 +88,7 @@ def offers(request: HttpRequest) -> HttpResponse:
         "finder": None if now else presets.finder(rows.facets),
         "sorts": sorts(OFFERS, now, query, shown),
         "left_out": left_out(OFFERS, now, rows),
-        "begins": None if rows.rows else begins(query),
+        "begins": None if rows.rows else listing.begins(query.as_of),
         "dated": dated_of(query, rows),
         "problems": problems,
         "opposed": presets.contradicting(OFFERS, now, query, titles),
@@ -214,12 +212,6 @@ def left_out(path: str, now: State, rows: listing.Page) -> dict[str, Any]:
         ),
         "leave_out": link(path, now, include_unknown=None),
     }
-
-
-def begins(query: OfferQuery) -> date | None:
-    """The day on which the catalog begins, where the time that is asked for is before it."""
-    first = query.as_of and Price.objects.aggregate(first=Min("valid_from"))["first"]
-    return first.date() if first and query.as_of < first else None
 
 
 def said(rows: listing.Page, query: OfferQuery) -> str:

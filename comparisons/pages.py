@@ -200,7 +200,12 @@ def detail(request: HttpRequest, found: Comparison) -> dict[str, Any]:
 
 
 def nothing(answer: Snapshot) -> dict[str, Any]:
-    """Where no offer passed: the filters, each with the address that asks without it."""
+    """Where no offer passed: the filters, each with the address that asks without it.
+
+    Of a time before the catalog it is not they that let nothing through.
+    """
+    if early := rfq.before_all(answer):
+        return {"early": early}
     found, titles = address.of(answer["asked"], NEW), provider_titles()
     query = found.question and found.question.query
     dropped = list(chips(NEW, found.state, query, titles)) if query else []

@@ -6,6 +6,7 @@ network between several. Then what sources disagree on, and a price that is not 
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext
@@ -14,6 +15,7 @@ from catalog import phrases, wording
 from catalog.evidence import unknowns
 from catalog.facts import ATTRIBUTES
 from catalog.instances import CHECKLIST
+from catalog.offers import begins
 from catalog.templatetags.quantities import day_of, dollars
 from comparisons.changes import claimed, fact_text, size
 from comparisons.columns import Column, beside
@@ -45,10 +47,19 @@ def text(snapshot: Snapshot, name: str) -> str:
         lines = [f"{place}. {line}" for place, line in enumerate(asked, start=1)]
         parts.append("\n".join([provider, "-" * len(provider), *lines]))
     if not snapshot["offers"]:
-        parts.append(gettext("No offer passes all of these filters."))
+        parts.append(before_all(snapshot) or gettext("No offer passes all of these filters."))
     elif len(parts) == 1:
         parts.append(gettext("Nothing that matters to this comparison is unknown."))
     return "\n\n".join(parts) + "\n"
+
+
+def before_all(snapshot: Snapshot) -> str:
+    """That the catalog begins later than the time asked for, so that no filter is to blame."""
+    day = begins(snapshot["as_of"] and datetime.fromisoformat(snapshot["as_of"]))
+    if day is None:
+        return ""
+    said = gettext("The catalog begins on %(day)s: of a time before it nothing is known.")
+    return said % {"day": day}
 
 
 def _about(snapshot: Snapshot, name: str) -> str:
@@ -86,8 +97,7 @@ def _of(column: Column, snapshot: Snapshot) -> Iterator[str]:
         yield beside(asked, among) if among else asked
         open_facts.discard("gpu")
     for question in CHECKLIST:
-        if not open_facts.isdisjoint(question.all):
-            yield gettext(question.ask)
+        yield from question.left(offer, open_facts)
     for attribute in offer["disputed"]:
         said = offer["evidence"].get(attribute) or {}
         if len(claimed(said)) > 1:

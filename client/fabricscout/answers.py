@@ -103,6 +103,7 @@ class Question(TypedDict):
     known: bool
     value: Any
     ask: str
+    open: bool
 
 
 class Instance(TypedDict):

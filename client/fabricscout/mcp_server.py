@@ -255,7 +255,7 @@ def _instance_facts(scout: FabricScout, asked: Json) -> Json:
         "facts": [_known(fact) for fact in found["facts"]],
         "prices": _cut(sorted(found["prices"], key=_usd)[:PRICES], PRICE),
         "prices_in_all": len(found["prices"]),
-        "still_to_ask": [each["ask"] for each in found["checklist"] if not each["known"]],
+        "still_to_ask": [each["ask"] for each in found["checklist"] if each["open"]],
     }
 
 
