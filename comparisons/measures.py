@@ -152,8 +152,8 @@ def _of_workload(place: int, rows: list[Row], money: Money) -> Iterator[Measure]
                         + f"<br>{r['shares']}"), "low")  # fmt: skip
     yield Measure(_("Waiting for the network"), "%", of(lambda r: _hundredths(r["waiting"])),
                   shown(lambda _c, r: percent(r["waiting"])), "low", "points")  # fmt: skip
-    yield Measure(_("Lost to waiting"), _("%(money)s / hour") % {"money": sign_of(money.code)},
-                  of(lambda r: r["lost"]),
+    per_hour = _("%(money)s / hour") % {"money": sign_of(money.code)}
+    yield Measure(_("Lost to waiting and bubble"), per_hour, of(lambda r: r["lost"]),
                   shown(lambda c, r: _not_published() if r["lost"] is None
                         else whole(money.amount(r["lost"], c.offer))), "low")  # fmt: skip
     yield Measure(_("Limited by"), "", of(lambda r: r["estimate"]["limited_by"]),

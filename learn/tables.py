@@ -203,8 +203,9 @@ def waiting() -> Table:
         rows.append((link, duration(step), _percent(told["exposed_share"]),
                      *(_percent(part / step) for part in parts)))  # fmt: skip
     headings = (
-        gettext("GPUs"), gettext("Step"), gettext("Waiting, %"), gettext("tensor parallel, %"),
-        gettext("data parallel, %"), gettext("pipeline and its bubble, %"),
+        gettext("GPUs"), gettext("Step"), gettext("Waiting and bubble, %"),
+        gettext("tensor parallel, %"), gettext("data parallel, %"),
+        gettext("pipeline and its bubble, %"),
     )  # fmt: skip
     return Table(
         gettext("Pre-training 8 billion parameters on one batch, by the cost model"),
@@ -267,7 +268,7 @@ def messages() -> Table:
     headings = (
         gettext("Job"), gettext("GPUs"), gettext("Time"),
         gettext("Bytes of a tensor-parallel message"), gettext("Its bus bandwidth, GB/s"),
-        gettext("Waiting, %"),
+        gettext("Waiting and bubble, %"),
     )  # fmt: skip
     return Table(
         gettext("The same 70 billion parameters trained and served, by the cost model"),

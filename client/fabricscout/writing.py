@@ -35,7 +35,7 @@ HEADINGS = {
     "usd_per_mtoken": "usd/Mtoken",
     "usd_lost_to_waiting_per_hour": "lost usd/h",
     "step_time_s": "step s",
-    "exposed_share": "waiting",
+    "exposed_share": "waiting + bubble",
     "collected_at": "as of",
     "source_url": "source",
     "says": "what it does",

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 from urllib.parse import quote
@@ -87,9 +88,10 @@ def test_for_a_workload_there_are_rank_cost_speed_and_waiting(see):
     html = see(f"{THREE}&{WORK}")
     assert "For llama3-70b-pretrain on 64 GPUs" in html
     assert sorted(cell[0] for cell in row(html, "Rank")) == ["1", "2", "3"]
-    for title in ("Cost of work", "Speed", "Scaling", "Step time", "Lost to waiting", "Limited by"):
+    for title in ("Cost of work", "Speed", "Scaling", "Step time", "Limited by"):
         assert len(row(html, title)) == 3
     assert re.match(r"\d+\.\d+ \d+\.\d+–\d+\.\d+$", row(html, "Cost of work")[0])
+    assert len(row(html, "Lost to waiting and bubble")) == 3
     assert 'role="img" aria-label="compute ' in html
     assert re.search(r"less than the baseline, Acme ib\.", words(html))
 
@@ -432,6 +434,28 @@ def test_its_page_tells_what_changed_since(mine, market, as_ada):
     assert "no longer listed" in text
     assert "for January" in text
     assert "$0" not in text
+
+
+def test_what_is_lost_is_named_with_all_that_it_counts(saved, as_ada):
+    """Its share of the price is the API's `exposed_share`, in which the bubble is."""
+    comparison = saved()
+    result = runs.make(comparison).results["workloads"][0]["results"][0]
+    lost = result["usd_per_hour"] * result["estimate"]["exposed_share"]
+    assert result["usd_lost_to_waiting_per_hour"] == pytest.approx(lost)
+    html = as_ada.get(f"/comparisons/{comparison.pk}/").content.decode()
+    shown = [float(cell.split()[0].replace(",", ""))
+             for cell in row(html, "Lost to waiting and bubble")]  # fmt: skip
+    assert round(lost) in shown
+
+
+@pytest.mark.parametrize("page", ["", "print/", "questions/"])
+def test_of_a_time_before_the_catalog_no_filter_is_blamed(saved, as_ada, page):
+    comparison = saved(picks=[], filter={"nvlink": True})
+    runs.make(comparison, as_of=datetime(2020, 1, 1, tzinfo=UTC))
+    text = words(as_ada.get(f"/comparisons/{comparison.pk}/{page}").content.decode())
+    assert "The catalog begins on 2026-11-23: of a time before it nothing is known." in text
+    assert "filters" not in text
+    assert "Drop the filter" not in text
 
 
 def test_a_run_as_of_a_day_says_so(mine, market, as_ada):
