@@ -1,7 +1,7 @@
 """The JSON of the small lists: what is known, under the names of DESIGN 3."""
 
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from rest_framework import serializers
@@ -10,8 +10,27 @@ from catalog.ledger import plain
 from catalog.models import Fact, Gpu, InstanceType, Price
 from catalog.sources import Origin, Source
 
+Row = TypeVar("Row", bound=models.Model)
 
-class InstanceTypeSerializer(serializers.ModelSerializer[InstanceType]):
+
+class Moment(serializers.DateTimeField):
+    """A time as every other door writes it, its offset last: `2026-11-29T12:00:00+00:00`."""
+
+    def to_representation(self, value: Any) -> str | None:
+        """Django's own ends in Z."""
+        return value and self.enforce_timezone(value).isoformat()
+
+
+class Told(serializers.ModelSerializer[Row]):
+    """A row of a table as JSON has it."""
+
+    serializer_field_mapping: ClassVar = {
+        **serializers.ModelSerializer.serializer_field_mapping,
+        models.DateTimeField: Moment,
+    }
+
+
+class InstanceTypeSerializer(Told[InstanceType]):
     """Every column of a type, and its evidence by attribute."""
 
     provider = serializers.CharField(source="provider_id")
@@ -23,7 +42,7 @@ class InstanceTypeSerializer(serializers.ModelSerializer[InstanceType]):
         exclude = ("id", "name")
 
 
-class GpuSerializer(serializers.ModelSerializer[Gpu]):
+class GpuSerializer(Told[Gpu]):
     """A SKU, as its datasheet has it."""
 
     class Meta:
@@ -47,7 +66,7 @@ class ProviderSerializer(serializers.Serializer[Source]):
     source = serializers.CharField(source="provider.source")  # type: ignore[assignment]  # a name
     has_scraper = serializers.BooleanField(source="provider.has_scraper")
     how = serializers.CharField(source="provider.how", help_text="It is read, if worth a word")
-    fetched_live_at = serializers.DateTimeField(source="provider.fetched_live_at", allow_null=True)
+    fetched_live_at = Moment(source="provider.fetched_live_at", allow_null=True)
     state = serializers.CharField(source="state.words")
     good = serializers.BooleanField(source="state.good")
     reason = serializers.CharField(source="state.why", help_text="Why not; empty where it is")
@@ -55,7 +74,7 @@ class ProviderSerializer(serializers.Serializer[Source]):
         source="state.missing", child=serializers.CharField(), help_text="Environment variables"
     )
     data_from = serializers.ChoiceField(source="origin", choices=[o.value for o in Origin])
-    data_collected_at = serializers.DateTimeField(source="newest", allow_null=True)
+    data_collected_at = Moment(source="newest", allow_null=True)
     data_age_hours = serializers.FloatField(source="age_hours", allow_null=True)
     interval_hours = serializers.FloatField(allow_null=True, help_text="null: not scraped")
     offers = serializers.IntegerField()
@@ -67,7 +86,7 @@ class ProviderSerializer(serializers.Serializer[Source]):
     disputes = serializers.IntegerField()
 
 
-class FactSerializer(serializers.ModelSerializer[Fact]):
+class FactSerializer(Told[Fact]):
     """One sourced statement; `superseded_at` says since when it no longer speaks."""
 
     unit = serializers.CharField(read_only=True)
@@ -85,11 +104,11 @@ class Amount(serializers.DecimalField):
         return plain(value)
 
 
-class PriceSerializer(serializers.ModelSerializer[Price]):
+class PriceSerializer(Told[Price]):
     """What an offer cost from `valid_from` until `valid_to`."""
 
     serializer_field_mapping: ClassVar = {
-        **serializers.ModelSerializer.serializer_field_mapping,
+        **Told.serializer_field_mapping,
         models.DecimalField: Amount,
     }
     provider = serializers.CharField(source="offer.instance_type.provider_id")

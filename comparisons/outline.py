@@ -5,6 +5,8 @@ language reads none of the answers themselves.
 
     {"workloads": [title], "offers": count, "changes": {kind: count} or null for a first run,
      "leads": {"offer", "of", "value", "currency"} or null where nothing can be ranked}
+
+`of` names the figure with its unit, and so with its currency: `usd_per_mtoken`, `eur_per_mtoken`.
 """
 
 from collections import Counter
@@ -21,7 +23,7 @@ from comparisons.form import Snapshot
 from comparisons.snapshot import OFFERED
 
 Row = Mapping[str, Any]
-PER_GPU_HOUR = "usd_per_gpu_hour"
+DOLLARS, PER_GPU_HOUR = "usd_", "usd_per_gpu_hour"
 # What a workload is ranked by, and the figure of an estimate that says so; else it is its cost.
 RANKED_BY = {"time": "step_time_s", "efficiency": "fabric_efficiency"}
 
@@ -64,9 +66,24 @@ def _cheapest(answer: Snapshot) -> dict[str, Any] | None:
 def _figure(answer: Snapshot, offer: Row, name: str, value: Any) -> dict[str, Any]:
     """Money in the comparison's currency, as its table shows it."""
     money = Money.of(answer.get("currency"))
-    if name.startswith("usd_"):
+    if name.startswith(DOLLARS):
         value = money.amount(value, offer)
-    return {"offer": named(offer), "of": name, "value": value, "currency": money.code}
+    return _named({"offer": named(offer), "of": name, "value": value, "currency": money.code})
+
+
+def _named(leads: Row) -> dict[str, Any]:
+    """A figure in another money than dollars, not under a name that says dollars."""
+    of = leads["of"]
+    if of.startswith(DOLLARS):
+        of = f"{leads['currency'].lower()}_{of.removeprefix(DOLLARS)}"
+    return {**leads, "of": of}
+
+
+def told(kept: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What the API tells of it: an older version kept euros under the name of dollars."""
+    if not kept or not kept.get("leads"):
+        return kept
+    return {**kept, "leads": _named(kept["leads"])}
 
 
 # --- In words ---------------------------------------------------------------------------------
@@ -93,6 +110,7 @@ def _shown(leads: Row) -> str:
     if name == "fabric_efficiency":
         return f"{percent(value)} %"
     code = leads["currency"]
+    name = f"{DOLLARS}{name.partition('_')[2]}"  # as its unit is known by, whatever the money
     amount = {
         PER_GPU_HOUR: lambda: dollars(value, code),
         "usd_per_mtoken": lambda: price(value, code),

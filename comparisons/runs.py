@@ -106,12 +106,13 @@ def _kept(
     found: list[Change] | None,
     **how: Any,
 ) -> Run:
+    changed_at = taken["catalog_changed_at"]
     return Run.objects.create(
         **how,
         comparison=comparison,
         outline=outline.of(taken, found),
         catalog_version=taken["catalog_version"],
-        catalog_changed_at=taken["catalog_changed_at"],
+        catalog_changed_at=changed_at and datetime.fromisoformat(changed_at),
         model_version=taken["model_version"],
         results=taken,
     )

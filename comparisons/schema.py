@@ -104,7 +104,8 @@ OUTLINE: Json = {
         "offers": {"type": "integer"},
         "leads": {
             "type": ["object", "null"],
-            "description": "Who comes first, and by which figure in which currency",
+            "description": "Who comes first, and by which figure: money is named with its "
+            "currency, as `usd_per_mtoken` or `eur_per_mtoken`",
             "properties": {"offer": _ANY, "of": _WORDS, "value": {}, "currency": _WORDS},
         },
         "changes": {

@@ -1,10 +1,13 @@
 """The JSON of a comparison, of a run without its results, and of a link."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
 from rest_framework import serializers
 
+from catalog.serializers import Told
+from comparisons import outline
 from comparisons.asked import ASKED
 from comparisons.models import Comparison, Run
 
@@ -13,15 +16,21 @@ ABOUT_RUN = (
 )  # fmt: skip
 
 
-class RunSerializer(serializers.ModelSerializer[Run]):
+class RunSerializer(Told[Run]):
     """What a run was made of."""
+
+    outline = serializers.SerializerMethodField()
 
     class Meta:
         model = Run
         fields = ABOUT_RUN
 
+    def get_outline(self, run: Run) -> Mapping[str, Any] | None:
+        """With the names of today."""
+        return outline.told(run.outline)
 
-class ComparisonSerializer(serializers.ModelSerializer[Comparison]):
+
+class ComparisonSerializer(Told[Comparison]):
     """What is asked, its page, and when it was answered last."""
 
     page = serializers.SerializerMethodField()

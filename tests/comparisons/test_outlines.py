@@ -95,12 +95,15 @@ def test_who_leads_is_told_by_the_figure_that_it_is_ranked_by(saved, objective, 
 
 @pytest.mark.parametrize(
     ("currency", "usd", "value", "said"),
-    [("EUR", "1.25", 0.8, "0.80 € per GPU-hour"), ("JPY", "0.01", 100, "100 ¥ per GPU-hour")],
-)
+    [("EUR", "1.25", 0.8, "0.80 € per GPU-hour"), ("JPY", "0.01", 100, "100 ¥ per GPU-hour"),
+     ("USD", "1", 1, "1.00 $ per GPU-hour")],
+)  # fmt: skip
 def test_without_a_workload_the_lowest_price_leads_in_the_comparisons_currency(
     saved, as_ada, currency, usd, value, said
 ):
-    Rate.objects.create(currency=currency, usd_per_unit=usd, day=(MONDAY - DAY).date(), source="x")
+    if currency != "USD":
+        day = (MONDAY - DAY).date()
+        Rate.objects.create(currency=currency, usd_per_unit=usd, day=day, source="x")
     comparison = saved(currency=currency)
     comparison.workloads = []
     comparison.save()
@@ -108,7 +111,24 @@ def test_without_a_workload_the_lowest_price_leads_in_the_comparisons_currency(
     assert (leads["offer"]["instance_type"], leads["value"], leads["currency"]) == (
         "dark", value, currency,
     )  # fmt: skip
+    assert leads["of"] == f"{currency.lower()}_per_gpu_hour"
     assert said in as_ada.get("/comparisons/").content.decode()
+
+
+def test_euros_that_an_older_version_kept_under_the_name_of_dollars_are_told_as_euros(
+    saved, as_ada
+):
+    run = runs.make(saved())
+    old = run.outline["leads"] | {"of": "usd_per_mtoken", "value": 0.025, "currency": "EUR"}
+    with connection.cursor() as cursor:
+        cursor.execute("set constraints all immediate")
+        cursor.execute(old_runs.ASIDE)
+        Run.objects.update(outline=run.outline | {"leads": old})
+        cursor.execute(old_runs.BACK)
+    (told,) = as_ada.get(f"/api/v1/comparisons/{run.comparison_id}/runs/").json()["results"]
+    leads = told["outline"]["leads"]
+    assert (leads["of"], leads["value"], leads["currency"]) == ("eur_per_mtoken", 0.025, "EUR")
+    assert "0.025 € per million tokens" in as_ada.get("/comparisons/").content.decode()
 
 
 def test_where_nothing_has_a_price_nobody_leads(saved, market, as_ada):
