@@ -12,6 +12,7 @@ from itertools import starmap
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.utils.safestring import SafeString
 
 from catalog import charts, phrases, wording
@@ -390,4 +391,6 @@ def cited(sources: Iterable[Citation]) -> SafeString:
 def _cited(name: str, href: str) -> str:
     if not href:
         return escape(name)
-    return f'<a class="src" href="{escape(href)}" title="{escape(href)}">{escape(name)}</a>'
+    # Paper has no host that a path could belong to.
+    at = f' data-at="{escape(settings.PUBLIC_URL + href)}"' if href.startswith("/") else ""
+    return f'<a class="src" href="{escape(href)}"{at} title="{escape(href)}">{escape(name)}</a>'

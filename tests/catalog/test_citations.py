@@ -1,11 +1,14 @@
 """What people read for a source: a host or a repository, then page or file; never a bare slug."""
 
+from typing import Any
+
 import pytest
 from django.utils import translation
 
 from catalog.citations import citations, cited
 from catalog.facts import DATA, read
 from catalog.templatetags.quantities import source_link
+from tests.catalog.test_css import SHEET
 
 GITHUB = "https://github.com/acme/notes/blob"
 
@@ -60,3 +63,11 @@ def test_every_source_of_the_ledger_has_a_name_that_ends_in_one() -> None:
             assert name.strip(), fact.source
             assert not name.rstrip().endswith(":"), fact.source
             assert not href or "://" not in name, fact.source
+
+
+def test_on_paper_a_path_has_its_host(settings: Any) -> None:
+    settings.PUBLIC_URL = "https://scout.example"
+    drawn = source_link("measurement:1")
+    assert 'href="/measurements/1/" data-at="https://scout.example/measurements/1/"' in drawn
+    assert "data-at" not in source_link("https://a.example/x")
+    assert "a.src[data-at]:not(.pin *)::after{content:" in SHEET
