@@ -5,9 +5,11 @@ exists and however slow the mail server is; what a stopped process did not send,
 again.
 """
 
+import email
 import logging
 import threading
 from collections.abc import Callable
+from email.utils import getaddresses
 from smtplib import SMTPException
 from typing import ParamSpec
 from urllib.parse import urlsplit
@@ -79,6 +81,16 @@ def confirm(user: User) -> None:
         )
     except (OSError, SMTPException):
         log.exception("The mail to user %s could not be sent", user.pk)
+
+
+def forget(address: str) -> None:
+    """Delete the mails to whoever is gone, where each is a file of ours."""
+    if not where():
+        return
+    for file in settings.EMAIL_FILE_PATH.glob("*.log"):
+        to = email.message_from_bytes(file.read_bytes()).get_all("To", [])
+        if address in [each for _name, each in getaddresses(to)]:
+            file.unlink(missing_ok=True)
 
 
 def confirms(proof: str, user: User) -> bool:

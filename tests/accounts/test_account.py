@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from django.db import connection, models
 from django.test import Client
 from django.utils import timezone
 
-from accounts import retention
+from accounts import mail, retention
 from accounts.models import ConfirmedAddress, KeptAnswer, Scope, Token
 from comparisons.models import Comparison, Run, Share
 from tests.accounts.people import PASSWORD
@@ -141,6 +142,21 @@ def test_everything_that_is_someones_goes_with_them(ada: User, signed_in: Client
     assert [table.objects.count() for table in KEPT] == [1] * len(KEPT)
     assert Delivery.objects.get().event.watch.owner == eve
     assert signed_in.get(ACCOUNT).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mails_that_are_files_go_with_the_account_they_are_to(
+    ada: User, settings: Any, tmp_path: Path
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = tmp_path
+    eve = User.objects.create_user("eve@example.org", f"not.{ada.email}")
+    for owner in (ada, eve):
+        mail.confirm(owner)
+    assert len(list(tmp_path.iterdir())) == 2
+    ada.delete()
+    (left,) = tmp_path.iterdir()
+    assert f"To: {eve.email}" in left.read_text()
 
 
 @pytest.mark.parametrize("room", ["accounts", "comparisons", "watches", "measurements"])
