@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import phrases, wording
@@ -167,7 +167,8 @@ def value_text(attribute: str, value: object, unit: str) -> str:
         if attribute == "oversubscription":
             return f"{number(value)}:1"
         counted = unit if str(value) not in {"1", "1.0"} else unit.removesuffix("s")
-        return f"{number(value)} {counted if unit[-4:] in COUNTED else unit}".strip()
+        said = pgettext("unit", counted) if unit[-4:] in COUNTED else unit
+        return f"{number(value)} {said}".strip()
     if attribute == "gpu":
         return wording.gpu(str(value), memory=True)
     return phrases.said(wording.word(attribute, value))

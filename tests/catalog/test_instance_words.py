@@ -4,14 +4,16 @@ import re
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from catalog import wording
 from catalog.charts import price_strip
 from catalog.currency import Money
-from catalog.evidence import unknowns
+from catalog.evidence import unknowns, value_text
 from catalog.facts import ATTRIBUTES
 from catalog.instance_page import cliff, disputes, figures, summary
 from catalog.instance_prices import prices
+from catalog.instances import CHECKLIST
 from catalog.templatetags.cells import cliff_cell, inside_cell, per_gpu_cell, rdma_cell
 from catalog.topology import topology_text
 from catalog.verify import nccl_lines
@@ -83,6 +85,45 @@ def test_a_strip_of_prices_names_its_ends_and_its_signs() -> None:
 
 
 @pytest.mark.django_db
+def test_a_name_that_has_room_in_a_strip_of_prices_is_whole() -> None:
+    drawn = price_strip([("southafricanorth", 23.33), ("eastus", 12.29)], [])
+    said = re.findall(r"<text[^>]*>([^<]*)<", drawn)
+    assert "highest: southafricanorth $23.33" in said
+    assert "lowest: eastus $12.29" in said
+
+
+KNOWN = {
+    "gpu_count": 8, "gpu": "h100-sxm5-80gb", "scale_up": "nvswitch", "multi_node": True,
+    "fabric": "infiniband", "disputed": [], "evidence": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ({"oversubscription": 1, "rail_optimised": True}, []),
+        ({"oversubscription": 1, "rail_optimised": None},
+         ["We found nothing on “Rail-optimised”: what can you tell us?"]),
+        ({"oversubscription": None, "rail_optimised": True},
+         ["What is the oversubscription between leaf and spine?"]),
+        ({"oversubscription": None, "rail_optimised": None},
+         ["What is the oversubscription between leaf and spine, and is it rail-optimised?"]),
+    ],
+)  # fmt: skip
+def test_what_is_known_is_no_open_question(said: dict[str, Any], left: list[str]) -> None:
+    kind = {**KNOWN, **said}
+    (question,) = (each for each in CHECKLIST if each.attribute == "oversubscription")
+    assert question.left(kind, question.unsaid(kind)) == left
+
+
+def test_a_count_is_said_in_the_readers_language() -> None:
+    assert value_text("gpu_count", 8, "GPUs") == "8 GPUs"
+    assert value_text("gpu_count", 1, "GPUs") == "1 GPU"
+    with translation.override("ja"):
+        assert value_text("gpu_count", 8, "GPUs") == "8 GPU"
+        assert value_text("vcpus", 96, "vCPUs") == "96 vCPU"
+
+
 def test_a_bar_of_the_cliff_is_on_the_scale_of_all() -> None:
     """With one side missing the other does not fill its bar: 1 GB/s of the 900 that it shows."""
     slow = cliff(NEITHER | {"fabric": "ethernet", "fabric_gbits_per_s_per_gpu": 8})

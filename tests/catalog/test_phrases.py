@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,22 @@ def rules() -> set[str]:
     sources = {fact.source for fact in (*said_of_types, *said_of_gpus)}
     named = {source for source in sources if source.startswith("rule: ")}
     return {ADDRESS.sub("", rule).strip() for rule in named}
+
+
+def notes_of_the_commonest(most: int) -> set[str]:
+    """Each note on the types that most offers of the bundled catalog are of."""
+    data = bundled.read()
+    offered = Counter(f"{each.provider}/{each.instance_type}" for each in data.offers)
+    common = {subject for subject, _n in offered.most_common(most)}
+    facts = (fact for each in data.facts.values() for fact in each)
+    return {fact.note for fact in facts if fact.note and str(fact.subject) in common}
+
+
+def test_every_note_on_the_commonest_types_is_said_in_japanese() -> None:
+    notes = notes_of_the_commonest(100)
+    assert len(notes) > 150
+    parts = {part for note in notes for part in note.split("; ")}
+    assert [part for part in parts if not JAPANESE.search(japanese(part))] == []
 
 
 def text_of(node: ast.expr) -> Iterator[str]:
