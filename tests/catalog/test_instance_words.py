@@ -84,7 +84,6 @@ def test_a_strip_of_prices_names_its_ends_and_its_signs() -> None:
     assert "▲" not in price_strip([("oslo", 2.0), ("tokyo", 3.5)], [])
 
 
-@pytest.mark.django_db
 def test_a_name_that_has_room_in_a_strip_of_prices_is_whole() -> None:
     drawn = price_strip([("southafricanorth", 23.33), ("eastus", 12.29)], [])
     said = re.findall(r"<text[^>]*>([^<]*)<", drawn)
@@ -103,7 +102,7 @@ KNOWN = {
     [
         ({"oversubscription": 1, "rail_optimised": True}, []),
         ({"oversubscription": 1, "rail_optimised": None},
-         ["We found nothing on “Rail-optimised”: what can you tell us?"]),
+         ["We found nothing on “Rail-optimised wiring”: what can you tell us?"]),
         ({"oversubscription": None, "rail_optimised": True},
          ["What is the oversubscription between leaf and spine?"]),
         ({"oversubscription": None, "rail_optimised": None},
@@ -124,6 +123,7 @@ def test_a_count_is_said_in_the_readers_language() -> None:
         assert value_text("vcpus", 96, "vCPUs") == "96 vCPU"
 
 
+@pytest.mark.django_db
 def test_a_bar_of_the_cliff_is_on_the_scale_of_all() -> None:
     """With one side missing the other does not fill its bar: 1 GB/s of the 900 that it shows."""
     slow = cliff(NEITHER | {"fabric": "ethernet", "fabric_gbits_per_s_per_gpu": 8})
