@@ -282,7 +282,6 @@ NOTES = (
     gettext_noop("reserved service: %(n)s nodes per reservation x %(each)s"),
     gettext_noop("queue limit %(n)s nodes per job x %(each)s"),
     gettext_noop("a separate HDR 200 port serves storage"),
-    gettext_noop("10GBASE-SR"),
     gettext_noop("NCCL and gdrcopy are installed besides"),
     gettext_noop("Intel MPI"),
     gettext_noop("the NCCL plugin does not require it on this size"),

@@ -1,7 +1,8 @@
 """The JSON of the small lists: what is known, under the names of DESIGN 3."""
 
+from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from django.db import models
 from rest_framework import serializers
@@ -16,9 +17,9 @@ Row = TypeVar("Row", bound=models.Model)
 class Moment(serializers.DateTimeField):
     """A time as every other door writes it, its offset last: `2026-11-29T12:00:00+00:00`."""
 
-    def to_representation(self, value: Any) -> str | None:
+    def to_representation(self, value: datetime) -> str:
         """Django's own ends in Z."""
-        return value and self.enforce_timezone(value).isoformat()
+        return str(self.enforce_timezone(value).isoformat())
 
 
 class Told(serializers.ModelSerializer[Row]):
