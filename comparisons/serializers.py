@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from catalog.serializers import Told
@@ -25,6 +27,7 @@ class RunSerializer(Told[Run]):
         model = Run
         fields = ABOUT_RUN
 
+    @extend_schema_field(OpenApiTypes.OBJECT)
     def get_outline(self, run: Run) -> Mapping[str, Any] | None:
         """With the names of today."""
         return outline.told(run.outline)

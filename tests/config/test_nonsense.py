@@ -200,6 +200,8 @@ def test_every_example_of_a_body_is_as_the_schema_says_and_runs(caller: Caller) 
         content = said.get("requestBody", {}).get("content", {}).get(JSON, {})
         for name, example in content.get("examples", {}).items():
             value = example["value"]
+            if "instance_type" in value:
+                value = value | {"provider": "acme", "instance_type": "ib"}
             wrong = Draft202012Validator(content["schema"]).iter_errors(value)
             assert not list(wrong), (path, name)
             answer = caller(method, path, json.dumps(value).encode())
