@@ -43,16 +43,23 @@ analyze catalog_listing;
 """
 
 _NAMES = ", ".join(COLUMNS)
+# Planned anew each time (`execute`): a plan that is kept from a list of ten rows reads the tables
+# whole for each type, and of the next list's thousands takes minutes.
 _BRING_UP_TO_DATE = f"""
-create function bring_listing_up_to_date(types bigint[]) returns void language sql as $$
-delete from catalog_listing s where s.instance_type_id = any(types) and not exists (
-  select{_FROM} where o.id = s.offer_id and {LISTED_NOW});
+create function bring_listing_up_to_date(types bigint[]) returns void language plpgsql as $$
+begin
+execute $delete$
+delete from catalog_listing s where s.instance_type_id = any($1) and not exists (
+  select{_FROM} where o.id = s.offer_id and {LISTED_NOW})
+$delete$ using types;
+execute $write$
 insert into catalog_listing as s ({_NAMES})
-{CONTENT} and t.id = any(types) order by o.id
+{CONTENT} and t.id = any($1) order by o.id
 on conflict (offer_id) do update set ({_NAMES}) = ({", ".join(f"excluded.{n}" for n in COLUMNS)})
 where ({", ".join(f"s.{n}" for n in COLUMNS)})
-  is distinct from ({", ".join(f"excluded.{n}" for n in COLUMNS)});
-$$;
+  is distinct from ({", ".join(f"excluded.{n}" for n in COLUMNS)})
+$write$ using types;
+end $$;
 """
 
 # --- How it follows ---------------------------------------------------------------------------
