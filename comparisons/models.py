@@ -89,9 +89,8 @@ class Run(models.Model):
     catalog_version = models.BigIntegerField()
     catalog_changed_at = models.DateTimeField(null=True)
     model_version = models.CharField(max_length=64)
-    by_itself = models.BooleanField(
-        default=False, db_default=False
-    )  # as the market moved; else somebody asked
+    # As the market moved; else somebody asked.
+    by_itself = models.BooleanField(default=False, db_default=False)
     outline = Json(null=True)  # `comparisons.outline`; null: of a version that kept none
     results = AnswerField()  # `comparisons.snapshot` has its form
 

@@ -115,9 +115,8 @@ class Watch(models.Model):
     known = AnswerField(null=True)  # what the owner was told last: `watches.news`
     seen_version = models.BigIntegerField(null=True)  # of the catalog that was looked at last
     looked_at = models.DateTimeField(null=True)  # when someone began to look
-    trouble = models.CharField(
-        max_length=LONGEST_TROUBLE, blank=True, default="", db_default=""
-    )  # why nobody could look
+    # Why nobody could look.
+    trouble = models.CharField(max_length=LONGEST_TROUBLE, blank=True, default="", db_default="")
     last_number = models.PositiveIntegerField(default=0)  # of its events
     created_at = models.DateTimeField(db_default=Now())
 

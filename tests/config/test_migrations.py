@@ -15,7 +15,6 @@ TAKING = (
 )  # fmt: skip
 BEFORE_THIS_RULE = {
     "catalog.0003_estimates_by_digest", "catalog.0008_rulings", "catalog.0010_lists_in_parts",
-    "catalog.0012_regions_of_a_continent", "catalog.0013_how_a_provider_is_read",
 }  # fmt: skip
 
 
