@@ -1,4 +1,4 @@
-"""What must hold after every fault (reference/reliability.md, 2): run in tests and by /readyz."""
+"""What must hold after every fault (reference/reliability.md, 2): for tests and operators."""
 
 import zlib
 

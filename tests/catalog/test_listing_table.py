@@ -1,7 +1,9 @@
 """The narrow table that lists are made by follows whatever is written to the tables behind it."""
 
+from io import StringIO
+
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 from django.utils import timezone
@@ -73,6 +75,18 @@ def test_an_offer_of_no_region_comes_and_goes_with_its_like_in_a_region() -> Non
     Offer.objects.filter(instance_type__name="a", region="oslo").delete()
     assert ("a", None) in rows("instance_type, region")
     assert SAME not in broken()
+
+
+def test_an_operator_is_told_where_it_was_written_to_by_hand() -> None:
+    open_market()
+    said = StringIO()
+    call_command("invariants", stdout=said)
+    assert said.getvalue() == "All that must hold holds.\n"
+    with connection.cursor() as cursor:
+        cursor.execute("update catalog_listing set gpu_count = 7 where region = 'oslo'")
+        changed = cursor.rowcount
+    with pytest.raises(CommandError, match=f"{SAME}: {changed} rows"):
+        call_command("invariants")
 
 
 @pytest.mark.django_db(transaction=True)
