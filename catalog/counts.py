@@ -15,7 +15,16 @@ from catalog.filters import FACETS, FILTERS, OfferQuery, Rows, opposed
 from catalog.paging import ROWS_AT_ONCE
 
 ROWS, LEFT_OUT = "rows", "left out"
-Counted = tuple[str, str | None, str]  # of what, of which value of it, the rows as an SQL condition
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Of what, of which value of it, what a row of the list says of it, and when that counts."""
+
+    what: str
+    value: str | None
+    said: str  # an expression over what was read
+    holds: str  # a condition, with {} for what is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +49,25 @@ def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
     held = {wanted.name: f"c{index}" for index, (wanted, _, _) in enumerate(conditions)}
     columns = [f"{_key(query)} as k", *(f"{sql} as {held[f.name]}" for f, sql, _ in conditions)]
     values = [value for _, _, filled in conditions for value in filled]
-    counted, parts = list(_of_the_list(held)), list[str]()
+    counted, parts = list(_of_the_list(held, query)), list[str]()
     for index, name in enumerate(facets):
         others = [c for other, c in held.items() if other != name]
         if arises := FILTERS[name].arises:
             columns.append(f"{arises} as a{index}")
             others.append(f"a{index}")
-        of_facet, filled = _columns(name, f"v{index}")
-        columns += of_facet
-        values += filled
+        columns.append(f"{_value(name)} as v{index}")
         if FACETS[name]:
-            counted += _reached(name, f"v{index}", others)
+            counted += _reached(name, f"v{index}", _all(others), query)
         else:
-            parts.append(_facet(name, f"v{index}", others, query))
-    sql = (
-        f"with r as materialized (select *, {_all(held.values())} as e from "
-        f"(select {', '.join(columns)} from {query.source}) a where {_counts(held, facets)}) "
-        + " union all ".join([_together(counted, query), *parts])
+            parts.append(_facet(name, f"v{index}", _all(others), query))
+    read = (
+        f"select *, {_all(held.values())} as e from "
+        f"(select {', '.join(columns)} from {query.source}) a where {_counts(held, facets)}"
     )
+    # What one count takes is best not kept; and not merged with it, or each condition is asked anew
+    # wherever it is named.
+    read = f"materialized ({read})" if parts else f"({read} offset 0)"
+    sql = f"with r as {read} " + " union all ".join([_together(counted, query), *parts])
     said: dict[str, dict[str | None, int]] = defaultdict(dict)
     for what, value, rows in rows_of(sql, [*values, *query.at]):
         said[what][value] = rows
@@ -117,34 +127,43 @@ def _counts(held: Mapping[str, str], facets: Sequence[str]) -> str:
     return _all(fixed)
 
 
-def _of_the_list(held: Mapping[str, str]) -> Iterator[Counted]:
+def _of_the_list(held: Mapping[str, str], query: OfferQuery) -> Iterator[_Counted]:
     """All rows, and those that would be among them were it not for an unknown, by the filter."""
-    yield ROWS, None, "e"
-    yield LEFT_OUT, None, "e is null"
+    yield _Counted(ROWS, None, _any("e", query), "{}")
+    # What one region lists is in the list: that another's is unknown keeps nothing out.
+    out = "{} and rows is not true"
+    yield _Counted(LEFT_OUT, None, _any("e is null", query), out)
     for name, column in held.items():
-        yield LEFT_OUT, name, f"e is null and {column} is null"
+        yield _Counted(LEFT_OUT, name, _any(f"e is null and {column} is null", query), out)
 
 
-def _columns(name: str, column: str) -> tuple[list[str], list[object]]:
-    """What a facet is counted by: a value, or whether each threshold is reached."""
+def _value(name: str) -> str:
+    """What a facet is counted by: the value of a column, or whether a condition holds."""
     wanted = FILTERS[name]
-    if not FACETS[name]:
-        value = wanted.fields[0] if wanted.many else f"({wanted.sql})"
-        return [f"({value})::text as {column}"], []
-    reached = [f"{wanted.sql} as {column}_{n}" for n in range(len(FACETS[name]))]
-    return [*reached, f"{wanted.fields[0]} is null as {column}"], list(FACETS[name])
+    if FACETS[name]:
+        return wanted.fields[0]
+    return f"({wanted.fields[0] if wanted.many else f'({wanted.sql})'})::text"
 
 
-def _reached(name: str, column: str, others: Sequence[str]) -> Iterator[Counted]:
-    """Of a facet of thresholds, the rows that reach each."""
-    reached = [(t, f"{column}_{n}") for n, t in enumerate(FACETS[name])]
-    for value, holds in (*reached, (None, column)):
-        yield _facet_of(name), value, _all([*others, holds])
+def _reached(name: str, column: str, others: str, query: OfferQuery) -> Iterator[_Counted]:
+    """Of a facet of thresholds, the rows that reach each: whose best region does."""
+    best, reaches = ("min", "<=") if name.endswith("_max") else ("max", ">=")
+    said = f"case when {others} then {column} end"
+    if query.rows is Rows.TYPE:
+        said = f"{best}({said})"
+    for threshold in FACETS[name]:
+        yield _Counted(_facet_of(name), threshold, said, f"{{}} {reaches} {threshold}")
+    yield _Counted(_facet_of(name), None, _any(f"{others} and {column} is null", query), "{}")
 
 
-def _facet(name: str, column: str, others: Sequence[str], query: OfferQuery) -> str:
+def _any(holds: str, query: OfferQuery) -> str:
+    """Whether a condition holds of a row: of a type, in any region."""
+    return f"bool_or({holds})" if query.rows is Rows.TYPE else f"({holds})"
+
+
+def _facet(name: str, column: str, others: str, query: OfferQuery) -> str:
     """Of a facet of values, the rows of each."""
-    rows = f"select {column} from r where {_all(others)}"
+    rows = f"select {column} from r where {others}"
     if query.rows is Rows.TYPE:
         rows += f" group by k, {column}"
     return f"select '{_facet_of(name)}', {column}, count(*) from ({rows}) v group by {column}"
@@ -154,20 +173,18 @@ def _facet_of(name: str) -> str:
     return f"facet {name}"
 
 
-def _together(counted: Sequence[Counted], query: OfferQuery) -> str:
-    """Several counts in one pass: of types, by what holds in any region."""
-    whats = ", ".join(f"'{what}'" for what, _, _ in counted)
-    values = ", ".join("null" if value is None else f"'{value}'" for _, value, _ in counted)
-    rows, holds = "r", [condition for _, _, condition in counted]
-    if query.rows is Rows.TYPE:
-        any_region = ", ".join(f"bool_or({each}) as h{n}" for n, each in enumerate(holds))
-        rows = f"(select {any_region} from r group by k) h"
-        # What one region lists is in the list: that another's is unknown keeps nothing out.
-        out = " and h0 is not true"  # the first count is of the list itself
-        holds = [f"h{n}{out if c[0] == LEFT_OUT else ''}" for n, c in enumerate(counted)]
+def _together(counted: Sequence[_Counted], query: OfferQuery) -> str:
+    """Several counts in one pass: of types, by what is said of all their regions."""
+    names = {each.said: f"h{n}" for n, each in enumerate(counted)}
+    names[counted[0].said] = "rows"  # the first count is of the list itself
+    said = ", ".join(f"{sql} as {name}" for sql, name in names.items())
+    rows = f"select {said} from r" + (" group by k" if query.rows is Rows.TYPE else "")
+    holds = (each.holds.format(names[each.said]) for each in counted)
     counts = ", ".join(f"count(*) filter (where {each})" for each in holds)
+    whats = ", ".join(f"'{each.what}'" for each in counted)
+    values = ", ".join("null" if c.value is None else f"'{c.value}'" for c in counted)
     return (
-        f"select t.* from (select array[{counts}] as n from {rows}) a, "
+        f"select t.* from (select array[{counts}] as n from ({rows}) h) a, "
         f"unnest(array[{whats}], array[{values}]::text[], a.n) t"
     )
 
