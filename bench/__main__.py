@@ -6,6 +6,7 @@ import sys
 BENCHES = (
     "api",
     "answers",
+    "gpuhunt",
     "ingest",
     "stream",
     "scoring",
