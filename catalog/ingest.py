@@ -99,11 +99,7 @@ def _own(cursor: CursorWrapper, run: ScrapeRun, epoch: int, state: RunState) -> 
 
 def _lock_catalog(cursor: CursorWrapper) -> None:
     """One list is published at a time: all of them raise this one row."""
-    cursor.execute(
-        "insert into catalog_catalogversion (id, version, bundle_digest) values (1, 0, '') "
-        "on conflict (id) do nothing"
-    )
-    cursor.execute("select version from catalog_catalogversion where id = 1 for update")
+    cursor.execute("select lock_catalog()")
 
 
 def _account(run: ScrapeRun, listed: Ready, jumps: Sequence[gates.Jump]) -> None:

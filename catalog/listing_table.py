@@ -2,8 +2,9 @@
 
 A list of 20,000 offers is narrowed, sorted and counted in these columns alone; the rest of a row
 is joined where it is shown. Triggers keep the table, for every writer and inside his transaction:
-when a statement ends, the rows of the types that it touched are what the tables say again. The
-invariants compare the two.
+when a statement ends, the rows of the types that it touched are what the tables say again. So that
+they are what the tables of others say too, one writes at a time (`lock_catalog`). The invariants
+compare the two.
 """
 
 import re
@@ -42,11 +43,31 @@ create index catalog_listing_by_type on catalog_listing (instance_type_id);
 analyze catalog_listing;
 """
 
+# Of who writes to what lists are made of, one at a time, until his transaction ends: two could
+# each leave out what the other has not committed. Publishing raises the version that is locked.
+_LOCK = """
+create function lock_catalog() returns void language plpgsql set search_path from current as $$
+begin
+  perform from catalog_catalogversion where id = 1 for update;
+  if not found then
+    insert into catalog_catalogversion (id, version, bundle_digest) values (1, 0, '')
+    on conflict (id) do nothing;
+    perform from catalog_catalogversion where id = 1 for update;
+  end if;
+end $$;
+create function one_writes_at_a_time() returns trigger
+language plpgsql set search_path from current as $$
+begin
+  perform lock_catalog();
+  return null;
+end $$;
+"""
 _NAMES = ", ".join(COLUMNS)
 # Planned anew each time (`execute`): a plan that is kept from a list of ten rows reads the tables
 # whole for each type, and of the next list's thousands takes minutes.
 _BRING_UP_TO_DATE = f"""
-create function bring_listing_up_to_date(types bigint[]) returns void language plpgsql as $$
+create function bring_listing_up_to_date(types bigint[]) returns void
+language plpgsql set search_path from current as $$
 begin
 execute $delete$
 delete from catalog_listing s where s.instance_type_id = any($1) and not exists (
@@ -70,12 +91,14 @@ class Source:
     """A table that the listing is made of.
 
     `types` has the instance types that are listed otherwise when rows of it are `touched`: when one
-    comes or goes, or one of the columns that are looked at (`reads`) has changed. `confirm` is what
-    an update does besides, of all rows at once.
+    comes or goes, or one of the columns that are looked at (`reads`) has changed. Of a row that is
+    touched there is the column `by` which it is found, as it was and as it is. `confirm` is what an
+    update does besides, of all rows at once.
     """
 
     table: str
     key: str
+    by: str
     reads: tuple[str, ...]
     types: str
     confirm: str = ""
@@ -85,6 +108,7 @@ _SOURCES = (
     Source(
         "offer",
         "id",
+        "instance_type_id",
         ("instance_type_id", "via", "region", "country", "tier", "price_model", "available",
          "usd_per_hour", "usd_per_gpu_hour", "native_amount is null", "run_id is null",
          "ended_at is null", "cross_check", "price_note"),
@@ -96,6 +120,7 @@ _SOURCES = (
     Source(
         "instancetype",
         "id",
+        "id",
         ("provider_id", "name", "by_region",
          *(name for name in COLUMNS if re.search(rf"t\.{name}\b", _READ[name]))),
         "select id from touched",
@@ -103,11 +128,13 @@ _SOURCES = (
     Source(
         "region",
         "id",
+        "provider_id",
         ("provider_id", "region", "country", "continent"),
         "select t.id from catalog_instancetype t join touched using (provider_id)",
     ),
     Source(
         "country",
+        "code",
         "code",
         ("code", "continent"),
         "select o.instance_type_id from catalog_offer o left join catalog_region r "
@@ -122,17 +149,17 @@ _TRANSITIONS = {
 
 
 def _follows(source: Source) -> str:
-    """The trigger after each statement that writes a table; what it touched is made anew."""
+    """The triggers around each statement that writes a table; what it touched is made anew."""
     then, now = (", ".join(f"{row}.{name}" for name in source.reads) for row in ("before", "after"))
     touched = {
-        "insert": "select * from after",
-        "update": "select after.* from after full join before "
-        f"using ({source.key}) where ({now}) is distinct from ({then})",
-        "delete": "select * from before",
+        "insert": f"select {source.by} from after",
+        "update": f"select unnest(array[before.{source.by}, after.{source.by}]) "
+        f"from after full join before using ({source.key}) where ({now}) is distinct from ({then})",
+        "delete": f"select {source.by} from before",
     }
     branches = "\n  els".join(
         f"if tg_op = '{statement.upper()}' then {source.confirm if statement == 'update' else ''}\n"
-        f"    with touched as ({rows}) select array_agg(distinct id) into types\n"
+        f"    with touched({source.by}) as ({rows}) select array_agg(distinct id) into types\n"
         f"    from ({source.types}) listed(id);"
         for statement, rows in touched.items()
     )
@@ -143,7 +170,8 @@ def _follows(source: Source) -> str:
         for statement, tables in _TRANSITIONS.items()
     )
     return f"""
-create function listing_follows_{source.table}() returns trigger language plpgsql as $$
+create function listing_follows_{source.table}() returns trigger
+language plpgsql set search_path from current as $$
 declare types bigint[];
 begin
   {branches}
@@ -153,19 +181,23 @@ begin
   end if;
   return null;
 end $$;
+create trigger listing_waits before insert or update or delete on catalog_{source.table}
+  for each statement execute function one_writes_at_a_time();
 {triggers}
+create trigger listing_follows_truncate after truncate on catalog_{source.table}
+  for each statement execute function listing_follows_truncate();
 """
 
 
-# `truncate` has no rows to tell of, and what it empties is emptied.
+# `truncate` has no rows to tell of: all is made anew.
 _EMPTIED = """
-create function listing_is_emptied() returns trigger language plpgsql as $$
+create function listing_follows_truncate() returns trigger
+language plpgsql set search_path from current as $$
 begin
-  delete from catalog_listing;
+  perform lock_catalog();
+  perform bring_listing_up_to_date(array(select instance_type_id from catalog_listing));
   return null;
 end $$;
-create trigger listing_is_emptied after truncate on catalog_offer
-  for each statement execute function listing_is_emptied();
 """
 
 # --- The whole --------------------------------------------------------------------------------
@@ -173,7 +205,10 @@ create trigger listing_is_emptied after truncate on catalog_offer
 DROP = """
 drop table if exists catalog_listing;
 drop function if exists bring_listing_up_to_date(bigint[]);
+drop function if exists lock_catalog();
+drop function if exists one_writes_at_a_time() cascade;
 drop function if exists listing_is_emptied() cascade;
+drop function if exists listing_follows_truncate() cascade;
 """ + "\n".join(
     f"drop function if exists listing_follows_{source.table}() cascade;" for source in _SOURCES
 )
@@ -181,4 +216,4 @@ drop function if exists listing_is_emptied() cascade;
 
 def create() -> str:
     """The statements that make the table, fill it, and have it follow the tables it is made of."""
-    return "\n".join([DROP, _TABLE, _BRING_UP_TO_DATE, *map(_follows, _SOURCES), _EMPTIED])
+    return "\n".join([DROP, _LOCK, _TABLE, _BRING_UP_TO_DATE, _EMPTIED, *map(_follows, _SOURCES)])

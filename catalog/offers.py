@@ -47,6 +47,7 @@ APART = {
 }
 # By price: what is not published stands last, and what is too old to rank after all fresher.
 PRICED_FIRST = "usd_per_gpu_hour is null, outdated"
+ALL = "unbounded preceding and unbounded following"
 
 
 class Row(dict[str, Any]):
@@ -197,8 +198,10 @@ def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tupl
         ]
     # The lowest region speaks; a price too old to rank, or none, only where there is no other.
     lowest = f"{PRICED_FIRST}, usd_per_gpu_hour, region nulls last, offer_id"
+    # In the order in which the lowest is found, so that they are sorted once.
+    regions = f"partition by row_key order by {lowest} rows between {ALL}"
     sql = (
-        f"select distinct on (row_key) {shown}, count(*) over (partition by row_key) as regions "
+        f"select distinct on (row_key) {shown}, count(*) over ({regions}) as regions "
         f"from {query.source} where {where} order by row_key, {lowest}"
     )
     return sql, [*query.at, *values]
@@ -293,8 +296,7 @@ class _Walk:
         if not self.query.whole:  # read by number, and once: a plan may take 50 rows for one
             limit, source = str(self.query.page_size + 1), "listed"
             read = (
-                f", listed as materialized (select * from {self.query.source} "
-                "where offer_id = any(array(select offer_id from page)))"
+                f", listed as materialized ({self._numbered('array(select offer_id from page)')})"
             )
         sql = (
             f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
@@ -303,6 +305,12 @@ class _Walk:
             f"order by {order}"
         )
         return sql, [*values, *passed, *self.query.at]
+
+    def _numbered(self, offers: str) -> str:
+        """The rows of some offers; those of now by a plan that Postgres has made before."""
+        if self.query.as_of is None:
+            return f"select * from offer_listing_of({offers})"
+        return f"select * from {self.query.source} where offer_id = any({offers})"
 
     def _after(self, at: Cursor) -> tuple[str, list[object]]:
         """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""

@@ -2,9 +2,11 @@
 
 from django.db import migrations
 
+from catalog.listing_sql import DROP
+
 
 class Migration(migrations.Migration):
     dependencies = [("catalog", "0001_catalog")]
 
     # Made by the newest migration that runs `listing_sql`: its text needs the columns of then.
-    operations: list[migrations.RunSQL] = []
+    operations = [migrations.RunSQL(migrations.RunSQL.noop, DROP)]

@@ -1,20 +1,26 @@
 """The narrow table that lists are made by follows whatever is written to the tables behind it."""
 
+import time
+from collections.abc import Callable
+from decimal import Decimal
 from io import StringIO
+from threading import Thread
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from catalog.invariants import broken
 from catalog.models import Country, InstanceType, Offer, Region
+from catalog.records import NO_PRICE_FOUND
 from tests.catalog.conftest import DAY, offer, scrape
 from tests.catalog.market import open_market
 
 pytestmark = pytest.mark.django_db
 OSLO = {"region": "oslo", "price_model": "on_demand"}
+IN_OSLO = OSLO | {"instance_type__name": "ib"}
 SAME = "I4 what lists are made by is what the tables say"
 
 
@@ -47,6 +53,20 @@ WRITES = {
     "a country's continent": lambda: Country.objects.filter(code="NO").update(continent="africa"),
     "that an offer is gone": lambda: Offer.objects.filter(**OSLO).delete(),
     "that a type is gone": lambda: InstanceType.objects.filter(name="ib").delete(),
+}
+
+# What another may write, of the same type or of another, while a price is written.
+SECOND = {
+    name: WRITES[name]
+    for name in (
+        "a fabric",
+        "a region's continent",
+        "a country's continent",
+        "a name",
+    )
+} | {
+    "an offer beside it": lambda: Offer.objects.exclude(region="oslo").update(available=False),
+    "another of it": lambda: Offer.objects.filter(**OSLO).update(available=False),
 }
 
 
@@ -94,3 +114,76 @@ def test_it_is_empty_when_the_offers_are() -> None:
     open_market()
     call_command("flush", interactive=False, verbosity=0)
     assert of_the_table() == []
+
+
+@pytest.mark.parametrize("table", ["region", "country"])
+def test_what_is_emptied_places_no_offer(table: str) -> None:
+    open_market()
+    Offer.objects.update(country=None)
+    Region.objects.update(country="NO", continent="asia")
+    assert ("asia",) in rows("continent")
+    with connection.cursor() as cursor:
+        cursor.execute("set constraints all immediate")  # what still waits forbids it
+        cursor.execute(f"truncate catalog_{table} cascade")
+    assert SAME not in broken()
+
+
+def test_where_it_was_follows_as_where_it_is() -> None:
+    """A region goes to another provider, and an offer to another type."""
+    open_market()
+    Offer.objects.update(country=None)
+    Region.objects.filter(provider="=other").delete()
+    Region.objects.update(continent="asia", country=None)
+    Region.objects.filter(region="oslo").update(provider_id="=other")
+    assert SAME not in broken()
+    ib, dark = (InstanceType.objects.get(name=name) for name in ("ib", "dark"))
+    Offer.objects.filter(instance_type=dark).update(price_note=NO_PRICE_FOUND)
+    Offer.objects.filter(**IN_OSLO).update(instance_type=dark, region="bergen")
+    assert ("dark", "oslo") not in rows("instance_type, region"), "it gives way to one with a price"
+    Offer.objects.filter(region="bergen").update(instance_type=ib)
+    assert ("dark", "oslo") in rows("instance_type, region")
+    assert SAME not in broken()
+
+
+def test_a_session_without_a_search_path_writes_as_any_other() -> None:
+    open_market()
+    with connection.cursor() as cursor:
+        cursor.execute("set local search_path = ''")
+        cursor.execute("update public.catalog_offer set available = true")
+        cursor.execute("set local search_path = public")
+    assert ("oslo", True) in rows("region, available")
+    assert SAME not in broken()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("said", SECOND)
+def test_two_who_write_at_once_leave_out_nothing_of_each_other(said: str) -> None:
+    """The second waits until the first has committed; with neither, its own would be missing."""
+    open_market()
+    waits = Thread(target=as_another, args=(SECOND[said],))
+    with transaction.atomic():
+        Offer.objects.filter(**IN_OSLO).update(usd_per_hour=48, usd_per_gpu_hour=6)
+        waits.start()
+        waits_for_a_lock()
+    waits.join()
+    assert SAME not in broken()
+    assert (Decimal(6),) in rows("usd_per_gpu_hour")
+
+
+def as_another(write: Callable[[], object]) -> None:
+    write()
+    connection.close()
+
+
+def waits_for_a_lock() -> None:
+    """Until another session of this database waits for one; at most 10 s."""
+    with connection.cursor() as cursor:
+        for _ in range(1000):
+            cursor.execute(
+                "select from pg_stat_activity "
+                "where datname = current_database() and wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone() is not None:
+                return
+            time.sleep(0.01)
+    raise AssertionError("nobody waits")

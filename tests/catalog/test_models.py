@@ -55,11 +55,12 @@ def test_the_listing_has_every_key_of_an_offer_in_its_order() -> None:
 
 
 def test_the_migrated_listing_is_made_of_the_present_text() -> None:
-    def defined() -> tuple[str, str]:
+    def defined() -> tuple[str, str, str]:
         with connection.cursor() as cursor:
             cursor.execute(
                 "select pg_get_viewdef('offer_listing'), "
-                "pg_get_functiondef('offer_listing_at'::regproc)"
+                "pg_get_functiondef('offer_listing_at'::regproc), "
+                "pg_get_functiondef('offer_listing_of'::regproc)"
             )
             return cursor.fetchone()
 
