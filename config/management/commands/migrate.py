@@ -38,7 +38,6 @@ class Command(migrate.Command):
             while True:
                 try:
                     super().handle(*args, **options)
-                    return
                 except OperationalError as error:
                     if not isinstance(error.__cause__, LockNotAvailable):
                         raise
@@ -47,6 +46,8 @@ class Command(migrate.Command):
                             f"A table has been in use for {PATIENCE_S} s: {str(error).strip()}. "
                             "What was done stays done; try again when its readers have ended."
                         ) from error
+                else:
+                    return
                 self.stderr.write(f"a table is in use; again in {PAUSE_S} s…")
                 time.sleep(PAUSE_S)
 
