@@ -1,8 +1,11 @@
 """The OpenAPI schema of a process that was just started."""
 
+import json
 import os
 import subprocess
 import sys
+
+import pytest
 
 ASKED_BY_MANY = """
 import sys, threading
@@ -22,6 +25,14 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(len(made))
 """
+
+
+@pytest.mark.django_db
+def test_it_is_sent_without_a_space_between_its_words(client):
+    answer = client.get("/api/v1/schema/")
+    assert answer.content.decode() == json.dumps(
+        answer.json(), ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def test_several_who_ask_first_are_all_answered():
