@@ -39,6 +39,10 @@ class TooMuch(Exception):
     """An estimate that would cost more than is allowed; the message names the cap."""
 
 
+class TooMany(TooMuch):
+    """As much is kept as may be: of what stands, not of what is asked."""
+
+
 class Unfinished(Exception):
     """The time that an answer may take is over; what was computed is kept for the next asking."""
 

@@ -13,6 +13,7 @@ from catalog import advice, doubt, filters, growth, money, wishes
 from catalog.alternatives import alternatives
 from catalog.candidates import (
     Candidate,
+    TooMany,
     TooMuch,
     Unfinished,
     left_out,
@@ -45,6 +46,7 @@ __all__ = [
     "MOST_GPUS",
     "OBJECTIVES",
     "SCENARIOS",
+    "TooMany",
     "TooMuch",
     "Unfinished",
     "accuracy",

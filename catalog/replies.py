@@ -27,7 +27,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.request import Request
 
-from catalog.estimates import TooMuch
+from catalog.estimates import TooMany, TooMuch
 from catalog.ledger import plain
 from catalog.models import CatalogVersion
 from catalog.query import BadQuery, Contradicts
@@ -259,6 +259,8 @@ def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse 
         if isinstance(exc, Contradicts):
             return problem(409, "contradicts", message, exc.fields)
         return problem(400, "bad_query", message, exc.fields)
+    if isinstance(exc, TooMany):
+        return problem(409, "too_many", str(exc))
     if isinstance(exc, TooMuch):
         return problem(422, "too_much", str(exc))
     if isinstance(exc, Http404):

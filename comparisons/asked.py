@@ -30,6 +30,8 @@ EMPTY: Mapping[str, Any] = {
     "currency": DOLLAR, "baseline": "",
 }  # fmt: skip
 NO_PICK = "must be one of picks."
+NOTHING = "are needed: one at least, or offers in picks."
+BIND = {NO_PICK: ("baseline", "picks"), NOTHING: ("workloads", "picks")}  # what is wrong together
 Wrong = dict[str, list[str]]
 
 
@@ -67,7 +69,7 @@ def question(said: Mapping[str, Any]) -> Question:
         workloads = []
     found = [_asked(n, each, said, wrong) for n, each in enumerate(workloads)]
     if not (workloads or picks or wrong):
-        wrong["workloads"] = ["are needed: one at least, or offers in picks."]
+        wrong["workloads"] = [NOTHING]
     _check_baseline(said["baseline"], picks, wrong)
     if wrong:
         raise BadQuery(wrong)
@@ -148,7 +150,7 @@ def read(body: object, standing: Comparison | None = None) -> tuple[dict[str, An
     BadQuery
         Naming every field that is wrong, and every one that is none.
     Contradicts
-        Where the baseline is none of the picks, and one of the two stood before.
+        Where all that is wrong is of what stood before, or of what is given together with it.
     """
     if not isinstance(body, dict):
         raise BadQuery({"body": ["must be a JSON object."]})
@@ -167,12 +169,16 @@ def read(body: object, standing: Comparison | None = None) -> tuple[dict[str, An
         checked = question(said)
     except BadQuery as bad:
         wrong |= bad.fields
-    together = {"baseline", "picks"} <= set(given)
-    if wrong == {"baseline": [NO_PICK]} and standing and not together:
+    if wrong and standing and not any(_of_body(*each, given) for each in wrong.items()):
         raise Contradicts(wrong)
     if wrong or checked is None:
         raise BadQuery(wrong)
     return {"name": said["name"], "notes": said["notes"], **checked.said}, checked
+
+
+def _of_body(name: str, said: list[str], given: Mapping[str, Any]) -> bool:
+    """Whether it is wrong of what is given alone, whatever else stands."""
+    return all(each in given for each in BIND.get(said[0], (name.partition(".")[0],)))
 
 
 def _name(given: object, wrong: Wrong) -> str:
@@ -194,7 +200,10 @@ def of(comparison: Comparison) -> Question:
 
     Raises
     ------
-    BadQuery
+    Contradicts
         Where the catalog no longer has what it names: a provider, a workload.
     """
-    return question({name: getattr(comparison, name) for name in ASKED})
+    try:
+        return question({name: getattr(comparison, name) for name in ASKED})
+    except BadQuery as bad:
+        raise Contradicts(bad.fields) from None

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from catalog.estimates import TooMuch
+from catalog.estimates import TooMany
 from comparisons import asked, runs
 from comparisons.models import Comparison, Share
 
@@ -25,12 +25,12 @@ def save(owner: int, columns: Mapping[str, Any], *, and_run: bool = False) -> Co
 
     Raises
     ------
-    TooMuch
-        Over the cap of an account, or of an answer.
+    TooMany, TooMuch
+        Over the cap of an account; over that of an answer.
     """
     with transaction.atomic():
         if Comparison.objects.filter(owner=owner).count() >= MOST_COMPARISONS:
-            raise TooMuch(f"An account keeps {MOST_COMPARISONS} comparisons: delete one.")
+            raise TooMany(f"An account keeps {MOST_COMPARISONS} comparisons: delete one.")
         comparison = Comparison.objects.create(owner_id=owner, **columns)
         if and_run:
             runs.make(comparison)
@@ -51,7 +51,7 @@ def duplicate(comparison: Comparison, name: object = None) -> Comparison:
     ------
     BadQuery
         Where the name is none, or the catalog no longer has what it asks.
-    TooMuch
+    TooMany
         Over the cap of an account.
     """
     if name is None:
@@ -66,11 +66,11 @@ def share(comparison: Comparison) -> tuple[Share, str]:
 
     Raises
     ------
-    TooMuch
+    TooMany
         Over the cap of a comparison.
     """
     if comparison.shares.filter(revoked_at=None).count() >= MOST_SHARES:
-        raise TooMuch(f"A comparison has {MOST_SHARES} links: revoke one.")
+        raise TooMany(f"A comparison has {MOST_SHARES} links: revoke one.")
     revoked = comparison.shares.exclude(revoked_at=None).order_by("-revoked_at")
     comparison.shares.filter(pk__in=revoked.values("pk")[MOST_SHARES:]).delete()
     return Share.make(comparison)

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from catalog.currency import Money, in_currency
-from catalog.estimates import TooMuch
+from catalog.estimates import TooMany
 from comparisons import asked, outline, snapshot
 from comparisons.changes import Change, changes
 from comparisons.form import Snapshot
@@ -21,16 +21,16 @@ def make(comparison: Comparison, as_of: datetime | None = None) -> Run:
 
     Raises
     ------
-    BadQuery
+    Contradicts
         Where the catalog no longer has what the comparison names.
-    TooMuch
-        Over the cap of one request, or of the runs that are asked for of one comparison.
+    TooMany, TooMuch
+        Over the cap of the runs that are asked for of one comparison; over that of one request.
     """
     taken = snapshot.take(asked.of(comparison), as_of)
     with transaction.atomic():
         _locked(comparison)
         if comparison.runs.filter(by_itself=False).count() >= MOST_RUNS:
-            raise TooMuch(f"A comparison keeps {MOST_RUNS} runs: duplicate it, and go on there.")
+            raise TooMany(f"A comparison keeps {MOST_RUNS} runs: duplicate it, and go on there.")
         last = current(comparison)
         found = None if last is None else changes(last.results, taken)
         return _kept(comparison, taken, found, as_of=as_of)

@@ -87,7 +87,13 @@ _ONE: list[Json] = [
     for count, other in (("gpus", "nodes"), ("nodes", "gpus"))
 ]
 _NONE: Json = {"workload": NEVER, "gpus": NEVER, "nodes": NEVER}
-CHANGED_BODY: Json = BODY | {"anyOf": [{"properties": _NONE}, *_ONE]}
+_EMPTY: Json = {"properties": {name: {"maxItems": 0} for name in ("workloads", "picks")}}
+CHANGED_BODY: Json = BODY | {
+    "anyOf": [
+        {"properties": _NONE, "not": _EMPTY | {"required": ["workloads", "picks"]}},
+        *_ONE,
+    ]
+}
 NEW_BODY: Json = BODY | {
     "required": ["name"],
     "anyOf": [
@@ -192,6 +198,11 @@ def _answers(kind: Json, says: str, status: int = 200) -> dict[Any, Any]:
     return {(status, "application/json"): OpenApiResponse(kind, says)} | REFUSED
 
 
+_AS_IT_STANDS: dict[Any, Any] = {
+    (409, "application/json"): OpenApiResponse(
+        ERROR, "Not as things stand: with what it keeps, with the catalog, or one more of them"
+    )
+}
 PRIVATE: dict[Any, Any] = {
     (401, "application/json"): OpenApiResponse(ERROR, "Nobody says who asks"),
     (403, "application/json"): OpenApiResponse(ERROR, "The token may not write"),
@@ -238,7 +249,7 @@ SHARE_ID = _path("share", "Of the link, from `shares/`")
 CREATE: Json = {
     "operation_id": "create_comparison",
     "request": {"application/json": NEW_BODY},
-    "responses": _answers(KEPT, "It is kept", 201),
+    "responses": _answers(KEPT, "It is kept", 201) | _AS_IT_STANDS,
     "examples": [EXAMPLE],
 }
 READ: Json = {
@@ -250,8 +261,7 @@ PATCH: Json = {
     "operation_id": "edit_comparison",
     "parameters": [ID],
     "request": {"application/json": CHANGED_BODY},
-    "responses": _answers(KEPT, "As it stands now")
-    | {(409, "application/json"): OpenApiResponse(ERROR, "Not with what it keeps: the baseline")},
+    "responses": _answers(KEPT, "As it stands now") | _AS_IT_STANDS,
     "examples": [OpenApiExample("Rename", {"name": "Q2"}, request_only=True)],
 }
 PUT: Json = PATCH | {
@@ -275,7 +285,7 @@ MAKE_RUN: Json = {
             "properties": {"as_of": {"anyOf": [_DAY_OR_TIME, {"type": "null"}]}},
         }
     },
-    "responses": _answers(RUN, "The answer, which is kept", 201),
+    "responses": _answers(RUN, "The answer, which is kept", 201) | _AS_IT_STANDS,
     "examples": [AS_OF],
 }
 ONE_RUN: Json = {
@@ -309,7 +319,7 @@ DUPLICATE: Json = {
             "properties": {"name": BODY["properties"]["name"]},
         }
     },
-    "responses": _answers(KEPT, "The copy, without runs or links", 201),
+    "responses": _answers(KEPT, "The copy, without runs or links", 201) | _AS_IT_STANDS,
     "examples": [OpenApiExample("Under another name", {"name": "Q1, cheaper"}, request_only=True)],
 }
 SHARES: Json = {
@@ -321,7 +331,7 @@ MAKE_SHARE: Json = {
     "operation_id": "share_comparison",
     "parameters": [ID],
     "request": None,
-    "responses": _answers(SHARE, "The link; its token is shown this once", 201),
+    "responses": _answers(SHARE, "The link; its token is shown this once", 201) | _AS_IT_STANDS,
 }
 REVOKE: Json = {
     "operation_id": "revoke_share",

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from catalog import ingest, nccl
 from catalog.facts import ATTRIBUTES
-from catalog.query import BadQuery
+from catalog.query import BadQuery, Contradicts
 from catalog.records import Basis, Fact
 from measurements.models import Measurement
 
@@ -30,6 +30,8 @@ def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
     ------
     BadQuery
         Where it does not add up, or nothing of that kind is kept.
+    Contradicts
+        Where the user keeps as many as one may.
     """
     held = checked.held
     attribute = f"measured_{held.run.kind}_gbytes_per_s"
@@ -41,7 +43,7 @@ def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
         raise BadQuery({"keep": [gettext("only a run that adds up is kept: %(why)s") % why]})
     if owner.measurements.count() >= MOST:
         most = {"most": MOST}
-        raise BadQuery(
+        raise Contradicts(
             {"keep": [gettext("%(most)s runs are the most that one user keeps.") % most]}
         )
     digest = checked.digest

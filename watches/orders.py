@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from catalog.query import BadQuery
+from catalog.query import Contradicts
 from comparisons.models import Comparison
 from watches import asked, looking, outbox, signing
 from watches.models import Delivery, Pace, State, Stop, Watch
@@ -19,12 +19,14 @@ def create(comparison: Comparison, body: object, *, language: str) -> Watch:
     ------
     BadQuery
         Naming what is wrong.
+    Contradicts
+        Where the account has as many as it may.
     """
     wish = asked.created(body)
     owner = comparison.owner_id
     if Watch.objects.filter(owner=owner).count() >= asked.MOST_WATCHES:
         said = _("An account has at most %(most)d watches.") % {"most": asked.MOST_WATCHES}
-        raise BadQuery({"watch": [said]})
+        raise Contradicts({"watch": [said]})
     watch = Watch(
         **wish,
         owner_id=owner,

@@ -160,7 +160,7 @@ LIST: Json = {
 CREATE: Json = {
     "operation_id": "watch_comparison",
     "request": {"application/json": NEW},
-    "responses": _answers({"allOf": [WATCH, {"type": "object"}]}, "With its secret", 201),
+    "responses": _answers({"allOf": [WATCH, {"type": "object"}]}, "With its secret", 201, _NOT_NOW),
     "examples": [
         OpenApiExample(
             "A webhook when a price moves by 10 %",

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from catalog.models import Rate
-from comparisons import schema
+from comparisons import keeping, runs, schema
 from comparisons.models import Comparison, Run
 from tests.comparisons.conftest import JOB, PICKS, SMALL
 
@@ -239,6 +239,46 @@ def test_a_baseline_that_contradicts_what_stands_is_a_409(call):
     for method, body in (("patch", both), ("put", {"name": "x", **both})):
         call(method, f"{pk}/", body, 400)
     call("patch", f"{pk}/", {"baseline": "acme/dark", "picks": ["acme/dark"]})
+
+
+@pytest.mark.parametrize(("stands", "empties"), [(WORK, "workloads"), ({"picks": PICKS}, "picks")])
+def test_to_empty_the_one_list_that_stands_is_a_409_and_both_at_once_a_400(call, stands, empties):
+    may = Draft202012Validator(schema.CHANGED_BODY).is_valid
+    one, both = {empties: []}, {"workloads": [], "picks": []}
+    assert (may(one), may(both)) == (True, False)
+    pk = call("post", body={"name": "x"} | stands, status=201)["id"]
+    error = call("patch", f"{pk}/", one, 409)["error"]
+    assert list(error["fields"]) == ["workloads"]
+    assert "workloads" in call("patch", f"{pk}/", both, 400)["error"]["fields"]
+    pk = call("post", body={"name": "x", "picks": PICKS} | WORK, status=201)["id"]
+    assert call("patch", f"{pk}/", one)[empties] == []
+
+
+def test_what_the_catalog_no_longer_has_of_a_comparison_is_no_fault_of_a_change(call):
+    pk = call("post", body=BODY, status=201)["id"]
+    Comparison.objects.filter(pk=pk).update(filter={"provider": "gone"})
+    for method, at, body in (
+        ("patch", f"{pk}/", {"name": "y"}),
+        ("post", f"{pk}/run/", {}),
+        ("post", f"{pk}/duplicate/", {}),
+    ):
+        error = call(method, at, body, 409)["error"]
+        assert (error["code"], list(error["fields"])) == ("contradicts", ["filter.provider"])
+    assert "name" in call("patch", f"{pk}/", {"name": ""}, 400)["error"]["fields"]
+    call("patch", f"{pk}/", {"filter": {"provider": "nor this"}}, 400)
+    assert call("patch", f"{pk}/", {"filter": {}})["filter"] == {}
+
+
+@pytest.mark.parametrize(
+    ("most", "at"),
+    [("MOST_COMPARISONS", ""), ("MOST_COMPARISONS", "ID/duplicate/"), ("MOST_SHARES", "ID/shares/"),
+     ("MOST_RUNS", "ID/run/")],
+)  # fmt: skip
+def test_one_more_than_may_be_kept_is_a_409_that_says_so(call, kept, monkeypatch, most, at):
+    monkeypatch.setattr(runs if most == "MOST_RUNS" else keeping, most, 0)
+    error = call("post", at.replace("ID", str(kept)), {} if at else BODY, 409)["error"]
+    assert error["code"] == "too_many"
+    assert " 0 " in error["message"]
 
 
 def test_an_integer_of_more_than_64_bits_is_the_number_that_it_is(call):
