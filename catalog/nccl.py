@@ -20,7 +20,7 @@ from catalog.questions import PHYSICS
 COLLECTIVES = tuple(dict.fromkeys(scoring.NCCL_TESTS.values()))
 MOST_NODES = 100_000
 # What a text must have somewhere, of all that makes it a run: the start of a row.
-A_ROW = rf"[0-9]\s+[0-9]+\s+({'|'.join(scoring.nccl_rows.ELEMENT_BYTES)})\s+\S"
+A_ROW = rf"[0-9]\s+[0-9]+\s+({'|'.join(scoring.nccl_rows.ELEMENT_BYTES)})\s+[^\s\x00]"
 
 
 @dataclass(frozen=True, slots=True)

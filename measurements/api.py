@@ -19,7 +19,12 @@ from measurements.keeping import keep, origin
 from measurements.models import Measurement
 from measurements.pages import may_remove
 
-_SAID: dict[str, Any] = {"type": "string", "minLength": 1, "pattern": r"\S"}
+# Not of spaces alone, and without a NUL, which no body may hold.
+_SAID: dict[str, Any] = {
+    "type": "string",
+    "minLength": 1,
+    "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$",
+}
 BODY: dict[str, Any] = {
     "type": "object",
     "required": ["provider", "instance_type", "text"],
@@ -29,12 +34,12 @@ BODY: dict[str, Any] = {
         "instance_type": _SAID,
         "text": {
             "type": "string",
-            "pattern": nccl.A_ROW,
+            "pattern": rf"^[^\x00]*{nccl.A_ROW}[^\x00]*$",
             "description": "What nccl-tests or rccl-tests printed, logs too. Whether its rows are "
             "of a run that the type can have seen no schema can say",
         },
-        "nodes": {"type": "integer", "minimum": 1, "maximum": nccl.MOST_NODES},
-        "collective": {"type": "string", "enum": list(nccl.COLLECTIVES)},
+        "nodes": {"type": ["integer", "null"], "minimum": 1, "maximum": nccl.MOST_NODES},
+        "collective": {"type": ["string", "null"], "enum": [*nccl.COLLECTIVES, None]},
         "keep": {"type": "boolean", "description": "Keep it as a measured fact; needs a user"},
     },
 }
@@ -68,6 +73,7 @@ class Measurements(Door):
             (201, "application/json"): OpenApiResponse({"type": "object"}, "Kept, and the verdict"),
             (403, "application/json"): OpenApiResponse(ERROR, "The token may not write"),
             (404, "application/json"): OpenApiResponse(ERROR, "The catalog has no such type"),
+            (409, "application/json"): OpenApiResponse(ERROR, "You keep as many as one may"),
             **FAILED,
         },
     )

@@ -9,9 +9,12 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import translation
+from jsonschema import Draft202012Validator
 
 from catalog.facts import ATTRIBUTES
 from catalog.models import CatalogVersion, Fact, InstanceType
+from measurements import keeping
+from measurements.api import BODY
 from measurements.models import Measurement
 from scoring import nccl_check, nccl_log, nccl_rows, nccl_tests, nccl_words
 from scoring.nccl_tests import NAMES
@@ -90,6 +93,25 @@ def test_what_is_kept_once_under_a_key_is_not_kept_again(rented, ada):
     assert keep_(run(us=5000), **key).status_code == 422
     assert keep_(run(us=5000), **{"Idempotency-Key": "a b"}).status_code == 400
     assert Measurement.objects.count() == 1
+
+
+def test_the_schema_allows_null_for_what_is_left_out_and_no_nul(client, rented):
+    may = Draft202012Validator(BODY).is_valid
+    body = {"provider": "acme", "instance_type": "ib", "text": run()}
+    for more in ({"collective": None}, {"nodes": None}):
+        assert may(body | more)
+        assert ask(client, run(), **more).json()["ranks"] == 16
+    for name in body:
+        assert not may(body | {name: f"{body[name]}\0"})
+        assert not may(body | {name: f"\0{body[name]}"})
+        assert ask(client, run(), **{name: f"{body[name]}\0"}).status_code == 400
+
+
+def test_one_run_more_than_a_user_may_keep_is_a_409(rented, ada, monkeypatch):
+    monkeypatch.setattr(keeping, "MOST", 1)
+    answers = [ask(signed_in(ada), run(us=us), keep=True) for us in (5000, 5100)]
+    assert [answer.status_code for answer in answers] == [201, 409]
+    assert list(answers[1].json()["error"]["fields"]) == ["keep"]
 
 
 def test_an_unreadable_paste_names_its_line(client, rented):
