@@ -11,7 +11,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
 from catalog.estimates import MOST, MOST_GPUS, OBJECTIVES, SCENARIOS
 from catalog.filters import FILTERS, UNKNOWABLE, Rows
-from catalog.job_schema import CUSTOM, DECODE, WORKLOAD, but
+from catalog.job_schema import CUSTOM, DECODE, WORKLOAD, but, or_null
 from catalog.query import moment, truth
 from catalog.questions import LEAST, RELIABILITY
 from catalog.records import FabricKind, ScaleUp, Support
@@ -80,27 +80,28 @@ def _ways() -> Iterator[Json]:
             yield {"required": [*needed, wish], "properties": said | counted}
 
 
-_RATE: Json = {"type": "number", "minimum": 0, "maximum": 10_000}
+_RATE: Json = {"type": ["number", "null"], "minimum": 0, "maximum": 10_000}
 _DOMAIN: Json = {
-    "type": "integer",
+    "type": ["integer", "null"],
     "anyOf": [{"enum": [1, 2, 4]}, {"minimum": 8, "maximum": 10_000}],
 }
+_SUPPORT: Json = {"enum": [*map(str, Support), True, False, None]}
 SUPPOSED: dict[str, Json] = {
-    "scale_up": one_of(ScaleUp),
+    "scale_up": or_null(one_of(ScaleUp)),
     "scale_up_gbytes_per_s": _RATE,
     "scale_up_pair_gbytes_per_s": _RATE,
     "scale_up_domain_gpus": _DOMAIN,
     "scale_up_domain_guaranteed_gpus": _DOMAIN,
-    "nvlink_generation": {"type": "integer", "minimum": 1, "maximum": 9},
-    "fabric": one_of(FabricKind),
-    "fabric_nics": {"type": "integer", "minimum": 0, "maximum": 1024},
+    "nvlink_generation": {"type": ["integer", "null"], "minimum": 1, "maximum": 9},
+    "fabric": or_null(one_of(FabricKind)),
+    "fabric_nics": {"type": ["integer", "null"], "minimum": 0, "maximum": 1024},
     "fabric_gbits_per_s_per_nic": _RATE,
-    "fabric_gbits_per_s": {"type": "number", "minimum": 0, "maximum": 1_000_000},
-    "gpudirect": one_of(Support),
-    "gpudirect_rdma": one_of(Support),
-    "sharp": one_of(Support),
-    "oversubscription": {"type": "number", "minimum": 1, "maximum": 100},
-    "max_gpus_on_one_fabric": {"type": "integer", "minimum": 1, "maximum": 10_000_000},
+    "fabric_gbits_per_s": {"type": ["number", "null"], "minimum": 0, "maximum": 1_000_000},
+    "gpudirect": _SUPPORT,
+    "gpudirect_rdma": _SUPPORT,
+    "sharp": _SUPPORT,
+    "oversubscription": {"type": ["number", "null"], "minimum": 1, "maximum": 100},
+    "max_gpus_on_one_fabric": {"type": ["integer", "null"], "minimum": 1, "maximum": 10_000_000},
 }
 ESTIMATE: Json = {
     "type": "object",

@@ -40,18 +40,39 @@ def _number(least: float, most: float) -> Json:
     return {"type": "number", "minimum": least, "maximum": most}
 
 
-def _object(title: str, says: str, needed: list[str], properties: Json) -> Json:
+def _any_of(*choices: Json) -> Json:
+    """One at least of these fields, so."""
+    return {"anyOf": [{"required": list(each), "properties": each} for each in choices]}
+
+
+def or_null(kind: Json) -> Json:
+    """The same, or null: what is not known."""
+    if "const" in kind:
+        return kind
+    types = kind["type"] if isinstance(kind["type"], list) else [kind["type"]]
+    nullable = kind | {"type": [*types, "null"]}
+    return nullable | {"enum": [*kind["enum"], None]} if "enum" in kind else nullable
+
+
+def _object(
+    title: str, says: str, needed: list[str], properties: Json, kept: Iterable[str] = ()
+) -> Json:
+    """All but what is needed may be null, as if left out; `kept` is left out or a value."""
     return {
         "type": "object",
         "title": title,
         "description": says,
         "required": needed,
         "additionalProperties": False,
-        "properties": properties,
+        "properties": {
+            name: kind if name in (*needed, *kept) else or_null(kind)
+            for name, kind in properties.items()
+        },
     }
 
 
-TITLE: Json = {"type": "string", "maxLength": 200, "pattern": "^[^\\x00-\\x1f]*$"}
+TRUTH: Json = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "conditional"]}
+TITLE: Json = {"type": "string", "maxLength": 500, "pattern": "^[^\\x00]*$"}
 RUN: Json = {
     "seq_len": _whole(1, MAX_SEQ_LEN)
     | {"description": "Tokens of a sequence; decode: context at each new token"},
@@ -79,8 +100,8 @@ SHAPE: Json = {
     "vocab": _whole(1, 10_000_000),
     "ffn_hidden": _whole(1, 10_000_000),
     "head_dim": _whole(1, 65_536),
-    "gated": {"type": "boolean"},
-    "tied_embeddings": {"type": "boolean"},
+    "gated": TRUTH,
+    "tied_embeddings": TRUTH,
 }
 MESSAGE = _object(
     "Message",
@@ -100,33 +121,34 @@ CHANGED_PRESET = _object(
     "A preset by its slug, and what of it is otherwise",
     ["slug"],
     {"slug": _one_of(slug for slug, kind in KINDS.items() if kind != CUSTOM), **RUN},
+    ("seq_len", "global_batch"),  # a preset has them
 )
 JOB_OF_MODEL = _object(
     "JobOfModel",
     "A job on a model that is known by name",
-    ["kind", "model", "seq_len", "global_batch"],
+    ["model", "seq_len"],
     {"kind": KIND, "model": _one_of(shapes()), **RUN},
-)
+) | _any_of({"global_batch": RUN["global_batch"]}, {"kind": {"const": DECODE}})
 JOB_OF_SHAPE = _object(
     "JobOfShape",
     "A job on a dense transformer of this shape",
-    ["kind", "layers", "hidden", "heads", "vocab", "seq_len", "global_batch"],
+    ["layers", "hidden", "heads", "vocab", "seq_len"],
     {"kind": KIND, **SHAPE, **RUN},
-)
+) | _any_of({"global_batch": RUN["global_batch"]}, {"kind": {"const": DECODE}})
 CUSTOM_JOB = _object(
     "CustomJob",
     "A code of another kind, by what one step of the whole problem takes",
-    ["kind", "flop"],
+    ["kind"],
     {
         "kind": {"const": CUSTOM},
-        "flop": _number(1, 1e29),
+        "flop": _number(0, 1e30),
         "hbm_bytes": _number(0, 1e24),
         "memory_gb": _number(0, 1e9),
         "precision": _one_of(PRECISIONS),
         "messages": {"type": "array", "maxItems": MOST_MESSAGES, "items": MESSAGE},
         "title": TITLE,
     },
-)
+) | _any_of({"flop": _number(1, 1e30)}, {"hbm_bytes": _number(1, 1e24)})
 WORKLOAD: Json = {
     "anyOf": [PRESET, CHANGED_PRESET, JOB_OF_MODEL, JOB_OF_SHAPE, CUSTOM_JOB],
     "description": "A preset, a preset with changes, or a job in full. More fields than are listed "

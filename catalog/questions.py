@@ -198,7 +198,7 @@ def job_of(workload: object) -> scoring.Job:
         if isinstance(workload, str):
             return scoring.job(workload)
         if isinstance(workload, Mapping):
-            return _sent_seldom(scoring.Job.from_fields(workload))
+            return _sent_seldom(scoring.Job.from_fields(workload, typed=True))
     except scoring.FieldError as problem:
         where = "workload" if isinstance(workload, str) else f"workload.{problem.field}"
         raise BadQuery({where: [without_field(problem)]}) from None
@@ -215,7 +215,8 @@ def _sent_seldom(job: scoring.Job) -> scoring.Job:
 
 def _reliability(given: object) -> scoring.Reliability:
     try:
-        return scoring.reliability(given if isinstance(given, Mapping) else {"reliability": given})
+        said = given if isinstance(given, Mapping) else {"reliability": given}
+        return scoring.reliability(said, typed=True)
     except scoring.FieldError as problem:
         raise BadQuery({f"reliability.{problem.field}": [without_field(problem)]}) from None
 
@@ -223,7 +224,8 @@ def _reliability(given: object) -> scoring.Reliability:
 def _impossible(what_if: Mapping[str, Any]) -> scoring.FieldError | None:
     """What no cluster can be, whatever else is known of it."""
     try:
-        scoring.Cluster.from_fields({"gpu": "h100-sxm5-80gb", "gpu_count": 8} | dict(what_if))
+        any_ = {"gpu": "h100-sxm5-80gb", "gpu_count": 8}
+        scoring.Cluster.from_fields(any_ | dict(what_if), typed=True)
     except scoring.FieldError as problem:
         return problem
     return None

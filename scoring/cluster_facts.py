@@ -65,8 +65,8 @@ class Facts:
     unknown: tuple[str, ...]
 
     @classmethod
-    def read(cls, given: Mapping[str, object]) -> "Facts":
-        f = Fields(given)
+    def read(cls, given: Mapping[str, object], *, typed: bool = False) -> "Facts":
+        f = Fields(given, typed=typed)
         slug = f.text("gpu")
         if slug is None:
             raise FieldError("gpu", "must be given: the slug of the GPU, as h100-sxm5-80gb.")

@@ -26,14 +26,19 @@ class FieldError(ValueError):
 class Fields:
     """A mapping being read: each getter takes one field, and `finish` rejects what is left.
 
-    None, an absent key and an empty string all mean unknown.
+    None, an absent key and an empty string all mean unknown. What is `typed`, as JSON is, has
+    numbers and truths of its own: there no text stands for one, and an empty one for nothing.
     """
 
-    def __init__(self, given: Mapping[str, object], where: str = "") -> None:
+    def __init__(
+        self, given: Mapping[str, object], where: str = "", *, typed: bool = False
+    ) -> None:
         if not isinstance(given, Mapping):
             raise FieldError(where or "input", "must be a table of named fields")
         self._given = {str(key): value for key, value in given.items()}
         self._where = f"{where}." if where else ""
+        self.typed = typed
+        self._unknown = (None,) if typed else (None, "")
         self._known: list[str] = []
 
     def name(self, field: str) -> str:
@@ -42,20 +47,21 @@ class Fields:
 
     def has(self, field: str) -> bool:
         """True where the field is given and not null."""
-        return self._given.get(field) not in (None, "")
+        return self._given.get(field) not in self._unknown
 
     def raw(self, field: str) -> object:
         """The value as given, or None."""
         self._known.append(field)
         value = self._given.get(field)
-        return None if value == "" else value
+        return None if value in self._unknown else value
 
     def number(self, field: str, low: float, high: float) -> float | None:
         """A finite number in [low, high], or None where unknown."""
         value = self.raw(field)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
+        numbers = (int, float, Decimal) if self.typed else (int, float, Decimal, str)
+        if isinstance(value, bool) or not isinstance(value, numbers):
             raise FieldError(self.name(field), f"must be a number, not {shown(value)}.")
         try:
             number = float(value)

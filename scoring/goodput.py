@@ -61,7 +61,7 @@ class Goodput:
         }
 
 
-def reliability(given: Mapping[str, object]) -> Reliability:
+def reliability(given: Mapping[str, object], *, typed: bool = False) -> Reliability:
     """The standard assumptions with some of them as given.
 
     Raises
@@ -69,7 +69,7 @@ def reliability(given: Mapping[str, object]) -> Reliability:
     FieldError
         Naming the field: unknown, not a number, or out of range.
     """
-    f = Fields(given)
+    f = Fields(given, typed=typed)
     said = {name: f.number(name, 0, most) for name, most in LIMITS.items()}
     f.finish()
     return replace(GOODPUT, **{name: value for name, value in said.items() if value is not None})

@@ -106,7 +106,9 @@ class Cluster:
             raise FieldError("fabric", f"must be one of {', '.join(FABRIC_NAMES)}.")
 
     @classmethod
-    def from_fields(cls, given: Mapping[str, object], name: str = "cluster") -> "Cluster":
+    def from_fields(
+        cls, given: Mapping[str, object], name: str = "cluster", *, typed: bool = False
+    ) -> "Cluster":
         """A cluster from the names and units of the catalog; None or absent means unknown.
 
         Parameters
@@ -122,13 +124,15 @@ class Cluster:
             Descriptive fields of an offer are accepted and ignored.
         name
             What to call it in sentences.
+        typed
+            Whether it is from JSON, where no text is a number.
 
         Raises
         ------
         FieldError
             Naming the field: unknown, not a number, out of range, or contradicting another.
         """
-        facts = Facts.read(given)
+        facts = Facts.read(given, typed=typed)
         expected = _read_as(facts, name, "expected")
         if not facts.unknown:
             return expected

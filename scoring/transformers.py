@@ -240,7 +240,7 @@ class Transformer:
         """The shape from the fields of a job, completed by a known model's; see `SHAPE_FIELDS`."""
         given = {key: f.raw(key) for key in SHAPE_FIELDS}
         shape = {**base, **{key: value for key, value in given.items() if value is not None}}
-        s = Fields(shape)
+        s = Fields(shape, typed=f.typed)
         missing = [k for k in ("layers", "hidden", "heads", "vocab") if not s.has(k)]
         if missing:
             raise FieldError(missing[0], "must be given, or `model` must name a known shape.")

@@ -124,7 +124,9 @@ class Job:
         return float(self.lora_rank * ends * model.layers)
 
     @classmethod
-    def from_fields(cls, given: Mapping[str, object], name: str = "job") -> "Job":
+    def from_fields(
+        cls, given: Mapping[str, object], name: str = "job", *, typed: bool = False
+    ) -> "Job":
         """A job from the names of measured rows and of jobs.toml; see `--example job`.
 
         Parameters
@@ -136,18 +138,21 @@ class Job:
             prompt_len, output_len, max_tpot_ms, engine, weights, drafted_tokens and
             accepted_tokens (of speculative decoding, a step). For a custom job: flop, hbm_bytes,
             memory_gb of one step of the whole problem, and messages.
+        typed
+            Whether it is from JSON, where no text is a number.
 
         Raises
         ------
         FieldError
             Naming the field.
         """
-        f = Fields({**given, **_spelled(given)})
+        f = Fields({**given, **_spelled(given)}, typed=typed)
         kind = f.text("kind", JOB_KINDS) or "train"
         custom = kind == "custom"
         allowed = PRECISIONS if custom else MODEL_PRECISIONS
         precision = f.text("precision", allowed) or ("fp64" if custom else "bf16")
-        for described in ("title", "source", "name", "slug", "model_name", "params_b"):
+        f.text("title")
+        for described in ("source", "name", "slug", "model_name", "params_b"):
             f.raw(described)
         if custom:
             job = cls._custom(f, name, precision)
@@ -160,9 +165,10 @@ class Job:
     def _custom(cls, f: Fields, name: str, precision: str) -> "Job":
         flop = f.number("flop", 0, 1e30)
         moved = f.number("hbm_bytes", 0, 1e24)
-        if not flop and not moved:
-            raise FieldError("flop", "or hbm_bytes must be given and more than 0.")
-        listed = f.raw("messages") or []
+        if max(flop or 0, moved or 0) < 1:
+            raise FieldError("flop", "or hbm_bytes must be given, and at least 1.")
+        listed = f.raw("messages")
+        listed = [] if listed is None else listed
         if not isinstance(listed, list) or len(listed) > 100:
             raise FieldError("messages", "must be a list of at most 100 tables.")
         return cls(
@@ -172,7 +178,9 @@ class Job:
             flop=flop or 0.0,
             hbm_bytes=moved or 0.0,
             memory_gb=f.number("memory_gb", 0, 1e9) or 0.0,
-            messages=tuple(_message(item, index) for index, item in enumerate(listed)),
+            messages=tuple(
+                _message(item, index, typed=f.typed) for index, item in enumerate(listed)
+            ),
         )
 
     @classmethod
@@ -245,10 +253,10 @@ def _spelled(given: Mapping[str, object]) -> Mapping[str, object]:
     return {field: SPELLINGS[field].get(text, text) for field, text in lowered.items()}
 
 
-def _message(given: object, index: int) -> Message:
+def _message(given: object, index: int, *, typed: bool) -> Message:
     if not isinstance(given, Mapping):
         raise FieldError(f"messages[{index}]", "must be a table of kind, bytes, count, scaling.")
-    f = Fields(given, where=f"messages[{index}]")
+    f = Fields(given, where=f"messages[{index}]", typed=typed)
     kind = f.text("kind", COLLECTIVE_KINDS)
     size = f.number("bytes", 0, 1e18)
     if kind is None or size is None:

@@ -1,5 +1,6 @@
 """Bodies drawn at random from the OpenAPI schema: what it allows of a job or a fact is taken."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,19 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from catalog.body_schema import ESTIMATE, SUPPOSED
-from catalog.job_schema import CUSTOM, DECODE, WORKLOAD, but
+from catalog.job_schema import (
+    CHANGED_PRESET,
+    CUSTOM,
+    CUSTOM_JOB,
+    DECODE,
+    JOB_OF_MODEL,
+    JOB_OF_SHAPE,
+    MESSAGE,
+    WORKLOAD,
+    but,
+)
 from catalog.query import BadQuery
-from catalog.questions import KINDS, SUPPOSABLE, asked, job_of
+from catalog.questions import KINDS, RELIABILITY, SUPPOSABLE, asked, job_of
 
 MANY = settings(
     max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
@@ -25,22 +36,33 @@ def values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return st.sampled_from(schema.get("enum", [schema.get("const")]))
     if "anyOf" in schema:
         of = {name: said for name, said in schema.items() if name != "anyOf"}
-        return st.one_of(*(values(of | each) for each in schema["anyOf"]))
+        return st.one_of(*(values(_both(of, each)) for each in schema["anyOf"]))
+    if isinstance(schema["type"], list):
+        return st.one_of(*(values({**schema, "type": each}) for each in schema["type"]))
     bounds = schema.get("minimum"), schema.get("maximum")
     match schema["type"]:
         case "integer":
             return st.integers(*bounds)
         case "number":
             return st.floats(*bounds) | st.sampled_from(bounds)
-        case "boolean":
-            return st.booleans()
+        case "null":
+            return st.none()
         case "string":
-            return st.from_regex(schema["pattern"], fullmatch=True).map(lambda text: text[:200])
+            assert schema["pattern"] == "^[^\\x00]*$"
+            return st.text(st.characters(exclude_characters="\0"), max_size=schema["maxLength"])
         case "array":
             return st.lists(values(schema["items"]), max_size=3)
     each = {name: values(kind) for name, kind in schema["properties"].items()}
     needed = {name: each.pop(name) for name in schema["required"]}
     return st.fixed_dictionaries(needed, optional=each)
+
+
+def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema and one that narrows it."""
+    if "properties" not in other:
+        return {**one, **other}
+    needed = [*one["required"], *other["required"]]
+    return {**one, "required": needed, "properties": one["properties"] | other["properties"]}
 
 
 @MANY
@@ -56,6 +78,54 @@ def test_each_job_that_the_schema_allows_is_one(job):
                 asked(body)
         else:
             asked(body)
+
+
+# What JSON may hold where something else is asked for; "no" and the like are other spellings.
+ANYTHING = (None, "", "0", "8", " 8 ", "1e3", "x", True, False, 0, 1, 8, 8.5, -1, [], {}, ["x"])
+MODEL = {"kind": "train", "model": "llama3-8b", "seq_len": 8192, "global_batch": 512}
+OF_SHAPE = {"layers": 8, "hidden": 512, "heads": 8, "vocab": 999, "seq_len": 1, "global_batch": 8}
+SERVED = {"kind": "decode", "model": "llama3-8b", "seq_len": 8192}
+SENT = {"kind": "all_reduce", "bytes": 8}
+OF_ANOTHER_KIND = {"kind": CUSTOM, "flop": 1e15, "messages": [SENT]}
+MOVED = {"kind": CUSTOM, "hbm_bytes": 1e12}
+
+
+def bodies():
+    """Bodies of estimates/ with anything in one place of a job or of what is supposed."""
+    for job, fields in (
+        (MODEL, JOB_OF_MODEL), (OF_SHAPE, JOB_OF_SHAPE), (SERVED, JOB_OF_MODEL),
+        (OF_ANOTHER_KIND, CUSTOM_JOB), (MOVED, CUSTOM_JOB),
+        ({"slug": "llama3-8b-pretrain"}, CHANGED_PRESET),
+    ):  # fmt: skip
+        for name in job:
+            yield {"workload": {k: said for k, said in job.items() if k != name}}
+        for name, value in itertools.product(fields["properties"], ANYTHING):
+            yield {"workload": job | {name: value}}
+    for name, value in itertools.product(MESSAGE["properties"], ANYTHING):
+        yield {"workload": OF_ANOTHER_KIND | {"messages": [SENT | {name: value}]}}
+    for at, names in (("what_if", SUPPOSED), ("reliability", RELIABILITY)):
+        for name, value in itertools.product(names, ANYTHING):
+            yield {"workload": "llama3-8b-pretrain", at: {name: value}}
+
+
+def test_a_job_or_a_fact_is_taken_exactly_where_the_schema_allows_it():
+    """A text is no number, and an empty one not nothing: JSON has numbers and null."""
+    otherwise = []
+    for body in bodies():
+        try:
+            taken = bool(asked(body | {"gpus": 8}))
+        except BadQuery:
+            taken = False
+        if taken != allows(ESTIMATE).is_valid(body | {"gpus": 8}):
+            otherwise.append((taken, body))
+    assert not otherwise
+
+
+@pytest.mark.parametrize("said", [{"flop": 5e-324}, {"hbm_bytes": 5e-324}, {"flop": 0}])
+def test_a_step_of_less_than_one_operation_is_no_job(said):
+    """Its time would be too short to be divided by."""
+    with pytest.raises(BadQuery, match="or hbm_bytes must be given, and at least 1"):
+        asked({"workload": {"kind": CUSTOM} | said, "gpus": 8})
 
 
 def test_of_jobs_whose_fields_go_together_the_schema_says_less_than_is_taken():
