@@ -22,7 +22,7 @@ from tests.catalog.conftest import facts, offer, scrape
 from tests.catalog.market import INFINIBAND
 from tests.scoring.test_nccl_tests import header, paste, row
 
-DOOR = "/api/v1/measurements/"
+DOOR, JSON = "/api/v1/measurements/", "application/json"
 
 
 @pytest.fixture
@@ -95,16 +95,28 @@ def test_what_is_kept_once_under_a_key_is_not_kept_again(rented, ada):
     assert Measurement.objects.count() == 1
 
 
+def test_the_schema_asks_for_the_header_where_figures_do_not_tell_the_ranks(client, rented):
+    may = Draft202012Validator(BODY).is_valid
+    body = {"provider": "acme", "instance_type": "ib"}
+    line = row("sendrecv", 16, 1 << 30, 5000)
+    for text, status in ((f"{header(16, 2)}\n{line}", 200), (line, 400)):
+        asked = {"collective": "send_recv", "text": text}
+        assert may(body | asked) == (status == 200)
+        answer = client.post(DOOR, body | asked, JSON)
+        assert answer.status_code == status, answer.content
+    assert may(body | asked | {"collective": "all_reduce"})
+
+
 def test_the_schema_allows_null_for_what_is_left_out_and_no_nul(client, rented):
     may = Draft202012Validator(BODY).is_valid
     body = {"provider": "acme", "instance_type": "ib", "text": run()}
     for more in ({"collective": None}, {"nodes": None}):
         assert may(body | more)
         assert ask(client, run(), **more).json()["ranks"] == 16
-    for name in body:
-        assert not may(body | {name: f"{body[name]}\0"})
-        assert not may(body | {name: f"\0{body[name]}"})
-        assert ask(client, run(), **{name: f"{body[name]}\0"}).status_code == 400
+    for name, text in body.items():
+        assert not may(body | {name: f"\0{text}"})
+        assert not may(body | {name: f"{text}\0"})
+        assert client.post(DOOR, body | {name: f"{text}\0"}, JSON).status_code == 400
 
 
 def test_one_run_more_than_a_user_may_keep_is_a_409(rented, ada, monkeypatch):
