@@ -32,6 +32,9 @@ WISHES = ("deadline_hours", "budget_usd")
 
 def _value(kind: Json, *, many: bool) -> Json:
     """A parameter of offers/ as JSON has it: a text, what the text stands for, a list, or none."""
+    if many and "pattern" in kind:  # commas part several of them
+        one = kind["pattern"].removeprefix("^").removesuffix("$")
+        kind = kind | {"pattern": f"^{one}(,{one})*$"}
     forms: list[Json] = [kind]
     if kind.get("type") == "boolean":
         forms.append({"enum": ["true", "false"]})

@@ -273,14 +273,24 @@ def as_query(given: object) -> QueryDict:
     query = QueryDict(mutable=True)
     wrong = {}
     for name, value in given.items():
-        values = value if isinstance(value, list) else [value]
         try:
-            query.setlist(str(name), [_text(name, each) for each in values if each is not None])
+            query.setlist(str(name), _texts(name, value))
         except ValueError as problem:
             wrong[str(name)[:80]] = [str(problem)]
     if wrong:
         raise BadQuery(wrong)
     return query
+
+
+def _texts(name: str, value: object) -> list[str]:
+    """What the field says, as texts; null says nothing, and in a list there is no nothing."""
+    if not isinstance(value, list):
+        return [] if value is None else [_text(name, value)]
+    if name in ("as_of", "rows", "include_stale") or (name in FILTERS and not FILTERS[name].many):
+        raise ValueError("must be one value, not a list.")
+    if "" in value:
+        raise ValueError("must be text, or a list of texts.")
+    return [_text(name, each) for each in value]
 
 
 def _text(name: str, value: object) -> str:

@@ -121,6 +121,22 @@ def test_a_job_or_a_fact_is_taken_exactly_where_the_schema_allows_it():
     assert not otherwise
 
 
+@pytest.mark.parametrize(
+    "name", ["gpu", "region", "nvlink", "gpu_count_min", "include_unknown", "q"]
+)
+@pytest.mark.parametrize("value", [*ANYTHING, ["8"], [""], [None], [True], "a,b", [[]], "\0"])
+def test_a_filter_is_taken_exactly_where_the_schema_allows_it(name, value):
+    body = {"workload": "llama3-8b-pretrain", "gpus": 8, "filter": {name: value}}
+    try:
+        taken = bool(asked(body))
+    except BadQuery:
+        taken = False
+    if value != "\0":  # which no body can hold
+        assert taken == allows(ESTIMATE).is_valid(body)
+    else:
+        assert not allows(ESTIMATE).is_valid(body)
+
+
 @pytest.mark.parametrize("said", [{"flop": 5e-324}, {"hbm_bytes": 5e-324}, {"flop": 0}])
 def test_a_step_of_less_than_one_operation_is_no_job(said):
     """Its time would be too short to be divided by."""
