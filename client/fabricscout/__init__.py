@@ -14,6 +14,7 @@ from fabricscout.client import FabricScout
 from fabricscout.errors import (
     ApiError,
     BadInput,
+    Conflict,
     FabricScoutError,
     NotAllowed,
     NotFound,
@@ -25,6 +26,7 @@ from fabricscout.rows import Rows
 __all__ = [
     "ApiError",
     "BadInput",
+    "Conflict",
     "FabricScout",
     "FabricScoutError",
     "NotAllowed",

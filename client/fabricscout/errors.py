@@ -47,6 +47,10 @@ class NotFound(ApiError):
     """404: the catalog has never had it, or it is not yours."""
 
 
+class Conflict(ApiError):
+    """409: what is kept stands against it, or the same request is being answered just now."""
+
+
 class TooManyRequests(ApiError):
     """429, and the wait that it asks for is longer than the client's patience."""
 
@@ -56,6 +60,7 @@ OF_STATUS: Mapping[int, type[ApiError]] = {
     401: NotAllowed,
     403: NotAllowed,
     404: NotFound,
+    409: Conflict,
     422: BadInput,
     429: TooManyRequests,
 }
