@@ -1,7 +1,8 @@
 """`manage.py migrate`, beside readers: a lock is waited for shortly, and asked for again.
 
-Who waits for a table's lock lets nobody read behind him. So a migration gives up after 2 s, what
-it did is taken back, readers go on, and it is tried again (reference/reliability.md, F21).
+Who waits for a table's lock lets nobody read behind him. So a migration gives up after a second,
+before a request does; what it did is taken back, readers go on, and it is tried again
+(reference/reliability.md, F21).
 """
 
 import time
@@ -15,7 +16,9 @@ from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
-WAIT, PAUSE_S, PATIENCE_S = "2s", 1, 180
+# An index of a large table may take its time; nobody waits for it.
+FOR_THIS = {"lock_timeout": "1s", "statement_timeout": "0"}
+PAUSE_S, PATIENCE_S = 1, 180
 
 
 class Command(migrate.Command):
@@ -34,7 +37,7 @@ class Command(migrate.Command):
             super().handle(*args, **options)
             return
         until = time.monotonic() + PATIENCE_S
-        with _waiting_shortly(connection):
+        with _settings_of_its_own(connection):
             while True:
                 try:
                     super().handle(*args, **options)
@@ -53,11 +56,13 @@ class Command(migrate.Command):
 
 
 @contextmanager
-def _waiting_shortly(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _settings_of_its_own(connection: BaseDatabaseWrapper) -> Iterator[None]:
     with connection.cursor() as cursor:
-        cursor.execute("select set_config('lock_timeout', %s, false)", [WAIT])
+        for name, value in FOR_THIS.items():
+            cursor.execute("select set_config(%s, %s, false)", [name, value])
     try:
         yield
     finally:
         with connection.cursor() as cursor:
-            cursor.execute("reset lock_timeout")
+            for name in FOR_THIS:
+                cursor.execute(f"reset {name}")
