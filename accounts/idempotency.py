@@ -31,6 +31,7 @@ import psycopg
 from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 
 from accounts.models import KeptAnswer
@@ -89,7 +90,7 @@ def idempotent(door: Door) -> Door:
             if isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
                 return _under_way()
             raise
-        return _again(KeptAnswer.objects.get(user=owner, key=key), fingerprint)
+        return _again(get_object_or_404(KeptAnswer, user=owner, key=key), fingerprint)
 
     return once
 

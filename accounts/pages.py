@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth import login, logout, views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
@@ -19,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import backend, forms, limits, mail
+from accounts import backend, forms, limits, mail, owned
 from accounts.access import SignedInRequest, mail_address
 from accounts.models import ConfirmedAddress, Token, digest
 
@@ -181,8 +182,10 @@ class SetPassword(views.PasswordResetConfirmView):
         "links": (("password-reset", _("Ask for another link")),),
     }
 
+    @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        """The new password holds."""
+        """The new password holds. An account that was deleted meanwhile stays so."""
+        owned.held(User.objects.filter(pk=form.user.pk))
         _row, is_new = ConfirmedAddress.objects.get_or_create(user=self.user)
         if is_new:
             Token.objects.filter(user=self.user).revoke()
@@ -203,8 +206,10 @@ class ChangePassword(views.PasswordChangeView):
         "links": (("account", _("Account")),),
     }
 
+    @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        """The new password holds."""
+        """The new password holds. An account that was deleted meanwhile stays so."""
+        owned.held(User.objects.filter(pk=form.user.pk))
         messages.success(self.request, gettext("The new password holds. All other sessions ended."))
         return super().form_valid(form)
 
@@ -269,7 +274,7 @@ def delete(request: SignedInRequest) -> HttpResponse:
         return redirect("account")
     form = forms.Delete(request, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        request.user.delete()
+        owned.remove(User.objects.filter(pk=request.user.pk))
         logout(request)
         messages.success(request, gettext("The account and all its data are deleted."))
         return redirect("sign-in")

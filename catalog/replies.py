@@ -16,7 +16,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from django.db import OperationalError
+import psycopg
+from django.db import IntegrityError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.http import ConditionalGetMiddleware
@@ -265,11 +266,20 @@ def error_response(exc: Exception, _context: Mapping[str, Any]) -> HttpResponse 
         return problem(422, "too_much", str(exc))
     if isinstance(exc, Http404):
         return problem(404, "not_found", str(exc) or "There is nothing at this address.")
+    if names_what_is_gone(exc):
+        return problem(404, "not_found", "What this belongs to was deleted meanwhile.")
     if isinstance(exc, OperationalError):
         return unavailable("database_unavailable", "The database does not answer just now.")
     if isinstance(exc, exceptions.APIException):
         return _of_drf(exc)
     return None
+
+
+def names_what_is_gone(exc: Exception) -> bool:
+    """Whether a row could not be written as the one that it belongs to was deleted meanwhile."""
+    return isinstance(exc, IntegrityError) and isinstance(
+        exc.__cause__, psycopg.errors.ForeignKeyViolation
+    )
 
 
 def _of_drf(exc: exceptions.APIException) -> HttpResponse:

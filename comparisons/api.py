@@ -19,6 +19,7 @@ from rest_framework.request import Request
 
 from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
+from accounts.owned import held, remove
 from catalog import replies
 from catalog.currency import Money, in_currency
 from catalog.query import BadQuery, Reading, no_keys, one_of, past
@@ -30,6 +31,7 @@ from comparisons.models import Comparison, Run, Share
 from comparisons.serializers import ComparisonSerializer, RunSerializer, about
 
 FORMATS = ("json", "csv")
+NONE_SUCH = "You have no such comparison."
 Body = Mapping[str, Any]
 
 
@@ -50,7 +52,7 @@ class Own(OwnDoor):
         """
         found = self.own().filter(pk=pk).first()
         if found is None:
-            raise Http404("You have no such comparison.")
+            raise Http404(NONE_SUCH)
         return found
 
     def run_of(self, comparison: Comparison, pk: UUID) -> Run:
@@ -166,13 +168,13 @@ class OneComparison(Own):
     @extend_schema(**schema.DELETE)
     def delete(self, request: Request, id: UUID) -> HttpResponse:  # noqa: A002, ARG002
         """Delete it, its runs and its links."""
-        self.one(id).delete()
+        if not remove(self.own().filter(pk=id)):
+            raise Http404(NONE_SUCH)
         return HttpResponse(status=204)
 
     def _edited(self, pk: UUID, body: object, *, whole: bool) -> HttpResponse:
         with transaction.atomic():
-            self.one(pk)
-            standing = self.own().select_for_update().get(pk=pk)
+            standing = held(self.own().filter(pk=pk), NONE_SUCH)
             columns, _question = asked.read(body, None if whole else standing)
             keeping.edit(standing, columns)
         return replies.json(about(standing))

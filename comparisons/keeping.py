@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from accounts.owned import held
 from catalog.estimates import TooMany
 from comparisons import asked, runs
 from comparisons.models import Comparison, Share
@@ -38,7 +39,7 @@ def save(owner: int, columns: Mapping[str, Any], *, and_run: bool = False) -> Co
 
 
 def edit(comparison: Comparison, columns: Mapping[str, Any]) -> None:
-    """Change what it asks, or its name and notes."""
+    """Change what it asks, or its name and notes; the caller holds it, so that it is there."""
     for name, value in columns.items():
         setattr(comparison, name, value)
     comparison.save()
@@ -61,14 +62,18 @@ def duplicate(comparison: Comparison, name: object = None) -> Comparison:
     return save(comparison.owner_id, columns)
 
 
+@transaction.atomic
 def share(comparison: Comparison) -> tuple[Share, str]:
     """A new link and its token, which can be read this once.
 
     Raises
     ------
+    Http404
+        Where the comparison was deleted meanwhile.
     TooMany
         Over the cap of a comparison.
     """
+    held(Comparison.objects.filter(pk=comparison.pk), "The comparison was deleted.")
     if comparison.shares.filter(revoked_at=None).count() >= MOST_SHARES:
         raise TooMany(f"A comparison has {MOST_SHARES} links: revoke one.")
     revoked = comparison.shares.exclude(revoked_at=None).order_by("-revoked_at")

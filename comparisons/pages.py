@@ -13,6 +13,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,6 +23,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.owned import held, remove
 from catalog import phrases
 from catalog.currency import Money
 from catalog.estimates import TooMuch
@@ -49,10 +52,14 @@ def own(request: HttpRequest, pk: UUID) -> Comparison:
     Http404
         Where there is none, or it is another's.
     """
-    found = Comparison.objects.filter(owner=request.user.pk, pk=pk).first()
+    found = _mine(request, pk).first()
     if found is None:
         raise Http404
     return found
+
+
+def _mine(request: HttpRequest, pk: UUID) -> QuerySet[Comparison]:
+    return Comparison.objects.filter(owner=request.user.pk, pk=pk)
 
 
 # --- The list, and a new one ------------------------------------------------------------------
@@ -320,13 +327,14 @@ def _end_of(text: str) -> datetime | None:
 @require_POST
 def edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Another name, other notes."""
-    found = own(request, pk)
     try:
-        columns, _question = asked.read(_written(request), found)
-        keeping.edit(found, columns)
+        with transaction.atomic():
+            found = held(_mine(request, pk))
+            columns, _question = asked.read(_written(request), found)
+            keeping.edit(found, columns)
     except BadQuery as bad:
         messages.error(request, str(bad))
-    return redirect("comparison", found.pk)
+    return redirect("comparison", pk)
 
 
 @login_required
@@ -372,7 +380,8 @@ def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.POST.get("sure") != "yes":
         messages.error(request, gettext("Tick the box to delete it: nothing brings it back."))
         return redirect("comparison", found.pk)
-    found.delete()
+    if not remove(_mine(request, pk)):
+        raise Http404
     return redirect("comparisons")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from accounts.owned import held
 from catalog.currency import Money, in_currency
 from catalog.estimates import TooMany
 from comparisons import asked, outline, snapshot
@@ -21,6 +22,8 @@ def make(comparison: Comparison, as_of: datetime | None = None) -> Run:
 
     Raises
     ------
+    Http404
+        Where the comparison was deleted meanwhile.
     Contradicts
         Where the catalog no longer has what the comparison names.
     TooMany, TooMuch
@@ -45,7 +48,7 @@ def refresh(comparison: Comparison) -> Run | None:
 
     Raises
     ------
-    BadQuery, TooMuch
+    Http404, BadQuery, TooMuch
         As `make`, but for the cap of runs.
     """
     taken = snapshot.take(asked.of(comparison))
@@ -96,8 +99,8 @@ def since(run: Run) -> list[Change]:
 
 
 def _locked(comparison: Comparison) -> None:
-    """One writer at a time; nothing where it was deleted meanwhile."""
-    Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
+    """One writer at a time, and none where it was deleted meanwhile."""
+    held(Comparison.objects.filter(pk=comparison.pk), "The comparison was deleted.")
 
 
 def _kept(

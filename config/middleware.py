@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, RawPostDataException, Unreada
 from django.utils.cache import patch_vary_headers
 
 from catalog.query import BadQuery
+from catalog.replies import names_what_is_gone
 from config import errors, hang_up
 from config.doors import caller
 from config.places import Places
@@ -119,9 +120,13 @@ class Unanswerable:
         return errors.not_allowed(request, response) if bare else response
 
     def process_exception(self, request: HttpRequest, problem: Exception) -> HttpResponse | None:
-        """503 for a connection that is not there, 400 for a bad query; all else stays a fault."""
+        """503 for a connection that is not there, 400 for a bad query, 404 for what was deleted
+        while something was added to it; all else stays a fault.
+        """
         if isinstance(problem, OperationalError | InterfaceError):
             return errors.answer(request, HTTPStatus.SERVICE_UNAVAILABLE)
         if isinstance(problem, BadQuery):
             return errors.answer(request, HTTPStatus.BAD_REQUEST)
+        if names_what_is_gone(problem):
+            return errors.answer(request, HTTPStatus.NOT_FOUND)
         return None

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from django.contrib.auth.models import User
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils.translation import override
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from accounts.access import Door, SignedIn
 from accounts.idempotency import idempotent
+from accounts.owned import remove
 from catalog import nccl, replies
 from catalog.query import BadQuery, no_keys
 from catalog.schema import ERROR, FAILED
@@ -152,7 +153,8 @@ class OneMeasurement(Door):
             raise NotAuthenticated
         if not may_remove(request.user, found):
             raise PermissionDenied("This was measured by another user.")
-        found.delete()
+        if not remove(Measurement.objects.filter(pk=pk)):
+            raise Http404
         return HttpResponse(status=204)
 
 

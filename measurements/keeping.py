@@ -66,7 +66,9 @@ def keep(owner: User, checked: nccl.Checked, text: str) -> Measurement:
             made.refresh_from_db(fields=["kept_at"])
             ingest.state([fact_of(made, attribute)], origin(made.pk))
     except IntegrityError:
-        return mine.get()
+        if kept := mine.first():
+            return kept
+        raise  # its user or its type is gone
     return made
 
 

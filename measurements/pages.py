@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.owned import remove
 from catalog import nccl
 from catalog.query import BadQuery
 from measurements.keeping import keep as keep_run
@@ -51,7 +52,8 @@ def kept(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         if not mine:
             raise Http404
-        found.delete()
+        if not remove(Measurement.objects.filter(pk=pk)):
+            raise Http404
         return redirect("instance", found.instance_type.provider_id, found.instance_type.name)
     kind = found.instance_type
     given = {"provider": kind.provider_id, "instance_type": kind.name, "text": found.text,

@@ -9,12 +9,14 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.utils.translation import override
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from accounts.access import OwnDoor
 from accounts.idempotency import idempotent, told_once
+from accounts.owned import remove
 from catalog import replies
 from catalog.query import BadQuery
 from comparisons.models import Comparison
@@ -84,7 +86,8 @@ class OneWatch(_Own):
     @extend_schema(**schema.DELETE)
     def delete(self, request: Request, watch: UUID) -> HttpResponse:
         """End it, with its log."""
-        _watch(request, watch).delete()
+        if not remove(Watch.objects.filter(owner=request.user.pk, pk=watch)):
+            raise Http404
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
@@ -110,7 +113,7 @@ class Test(_Own):
         event = outbox.test(_watch(request, watch))
         if event is None:
             return replies.problem(409, "under_way", "A test of this watch is waiting already.")
-        answer = replies.json(answers.delivery(Delivery.objects.get(pk=event.pk)))
+        answer = replies.json(answers.delivery(get_object_or_404(Delivery, pk=event.pk)))
         answer.status_code = HTTPStatus.ACCEPTED
         return answer
 
@@ -139,7 +142,8 @@ class SendAgain(_Own):
             raise Http404
         if reason := orders.again(standing):
             return replies.problem(409, "not_now", reason)
-        answer = replies.json(answers.delivery(found.select_related("event").get()))
+        standing = get_object_or_404(found.select_related("event"))
+        answer = replies.json(answers.delivery(standing))
         answer.status_code = HTTPStatus.ACCEPTED
         return answer
 

@@ -10,6 +10,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils.translation import override
 
 from catalog.estimates import TooMuch
@@ -36,9 +38,11 @@ def look(comparison_id: UUID) -> None:
         return
     newest = CatalogVersion.objects.first()
     try:
-        comparison = Comparison.objects.get(pk=comparison_id)
+        comparison = get_object_or_404(Comparison, pk=comparison_id)
         runs.refresh(comparison)
         _caught_up(comparison, newest.version if newest else 0)
+    except Http404:
+        return  # it was deleted meanwhile, and its watches with it
     except (BadQuery, TooMuch, ValueError) as problem:
         log.warning("comparison %s cannot be run: %s", comparison_id, problem)
         watched.update(trouble=_why(problem))

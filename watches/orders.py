@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from accounts.owned import held
 from catalog.query import Contradicts
 from comparisons.models import Comparison
 from watches import asked, looking, outbox, signing
@@ -12,25 +13,29 @@ SHOWN = 100  # deliveries of a log, the newest
 MOST_EARLIER = 5  # secrets that are valid besides the one of now
 
 
+@transaction.atomic
 def create(comparison: Comparison, body: object, *, language: str) -> Watch:
     """A new watch of a comparison; its mails are in this language.
 
     Raises
     ------
+    Http404
+        Where the comparison was deleted meanwhile.
     BadQuery
         Naming what is wrong.
     Contradicts
         Where the account has as many as it may.
     """
     wish = asked.created(body)
-    owner = comparison.owner_id
+    of = held(Comparison.objects.filter(pk=comparison.pk).select_related("owner"))
+    owner = of.owner_id
     if Watch.objects.filter(owner=owner).count() >= asked.MOST_WATCHES:
         said = _("An account has at most %(most)d watches.") % {"most": asked.MOST_WATCHES}
         raise Contradicts({"watch": [said]})
     watch = Watch(
         **wish,
-        owner_id=owner,
-        comparison=comparison,
+        owner=of.owner,
+        comparison=of,
         lane=asked.lane(wish["channel"], wish["url"], owner),
         language=language,
     )
@@ -45,9 +50,12 @@ def change(watch: Watch, body: object) -> None:
 
     Raises
     ------
+    Http404
+        Where it was deleted meanwhile.
     BadQuery
         Naming what is wrong.
     """
+    watch = held(Watch.objects.filter(pk=watch.pk).defer("known"))
     said = asked.changed(body, watch)
     active = said.pop("active", None)
     if "url" in said:
@@ -62,8 +70,14 @@ def change(watch: Watch, body: object) -> None:
 
 @transaction.atomic
 def rotate(watch: Watch) -> Watch:
-    """The same watch with a new secret; each that it had holds for a day after it was changed."""
-    watch = Watch.objects.select_for_update().defer("known").get(pk=watch.pk)
+    """The same watch with a new secret; each that it had holds for a day after it was changed.
+
+    Raises
+    ------
+    Http404
+        Where it was deleted meanwhile.
+    """
+    watch = held(Watch.objects.filter(pk=watch.pk).defer("known"))
     now = outbox.clock()
     ended = [[watch.seed, now.isoformat()], *outbox.still_valid(watch, now)]
     watch.seed, watch.earlier, watch.rotated_at = signing.new_seed(), ended[:MOST_EARLIER], now

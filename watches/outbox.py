@@ -19,6 +19,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from accounts.owned import held
 from comparisons.models import Run
 from watches import mail, sender, signing
 from watches.models import Attempt, Channel, Delivery, Event, Kind, Pace, State, Stop, Watch
@@ -62,7 +63,7 @@ def next_digest(now: datetime) -> datetime:
 @transaction.atomic
 def test(watch: Watch) -> Event | None:
     """A test message; None while one is waiting."""
-    Watch.objects.select_for_update().get(pk=watch.pk)
+    held(Watch.objects.filter(pk=watch.pk))
     waiting = Delivery.objects.filter(
         event__watch=watch, event__kind=Kind.TEST, state=State.SCHEDULED
     )
@@ -87,7 +88,7 @@ _ANEW: dict[str, Any] = {
 @transaction.atomic
 def stop(watch: Watch, why: Stop) -> None:
     """Nothing goes out any more; what waits is kept. One that is under way ends by itself."""
-    Watch.objects.select_for_update().get(pk=watch.pk)
+    held(Watch.objects.filter(pk=watch.pk))
     Watch.objects.filter(pk=watch.pk).update(active=False, stopped=why)
     waiting = Delivery.objects.filter(event__watch=watch, state=State.SCHEDULED)
     free = [d.pk for d in waiting.select_for_update(skip_locked=True, of=("self",))]
@@ -99,7 +100,7 @@ def stop(watch: Watch, why: Stop) -> None:
 @transaction.atomic
 def resume(watch: Watch) -> None:
     """All that was kept back goes out, in its order; what it missed is told at the next look."""
-    Watch.objects.select_for_update().get(pk=watch.pk)
+    held(Watch.objects.filter(pk=watch.pk))
     Watch.objects.filter(pk=watch.pk).update(
         active=True, stopped="", seen_version=None, looked_at=None
     )
@@ -248,7 +249,7 @@ def _mark(delivery: Delivery, outcome: Outcome) -> None:
         delivery.state = State.DEAD
     elif outcome.failure == Failure.GONE:
         delivery.state = State.DISABLED
-    elif not Watch.objects.select_for_update().get(pk=watch.pk).active:
+    elif not held(Watch.objects.filter(pk=watch.pk)).active:
         delivery.state, delivery.failure = State.DISABLED, watch.stopped or Stop.OWNER
     else:
         delivery.next_attempt_at = now + wait(delivery.attempts, outcome.wait_s)

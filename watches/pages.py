@@ -11,13 +11,14 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import mail_address
+from accounts.owned import remove
 from catalog.query import BadQuery
 from comparisons.models import Comparison
 from watches import answers, asked, orders, outbox, signing
@@ -175,7 +176,8 @@ def secret(request: HttpRequest, watch: UUID) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, watch: UUID) -> HttpResponse:
     """The watch and its log go."""
-    _mine(request, watch).delete()
+    if not remove(Watch.objects.filter(owner=request.user.pk, pk=watch)):
+        raise Http404
     messages.success(request, _("The watch is deleted."))
     return redirect("account-watches")
 
