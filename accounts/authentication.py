@@ -17,6 +17,10 @@ from rest_framework.request import Request
 
 from accounts.models import SCHEME, SECRET_BYTES, USE_IS_NOTED, Token
 
+DESCRIPTION = (
+    "A token of the account page: `Authorization: Bearer <token>`. Any other value is a 401; who "
+    "sends no such header is anonymous."
+)
 SECRET = re.compile(rf"{SCHEME}[0-9a-f]{{{2 * SECRET_BYTES}}}")
 
 
@@ -28,16 +32,19 @@ class TokenAuthentication(SessionAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        """User and token; None where the header is absent or of another scheme.
+        """User and token; None where the header is absent: by a slip of the pen nobody is.
 
         Raises
         ------
         AuthenticationFailed
-            401: the token is not one of ours, or was revoked.
+            401: the header is of another form, or the token not one of ours, or was revoked.
         """
-        kind, _, secret = request.headers.get("Authorization", "").partition(" ")
-        if kind.lower() != "bearer":
+        shown = request.headers.get("Authorization")
+        if shown is None:
             return None
+        kind, _, secret = shown.partition(" ")
+        if kind.lower() != "bearer":
+            raise AuthenticationFailed("The header reads `Authorization: Bearer <token>`.")
         token = Token.objects.of(secret) if SECRET.fullmatch(secret) else None
         if token is None:
             raise AuthenticationFailed("The token is unknown or was revoked.")
@@ -60,4 +67,4 @@ class TokenInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
         """A bearer token in the header."""
-        return {"type": "http", "scheme": "bearer", "description": "A token of the account page."}
+        return {"type": "http", "scheme": "bearer", "description": DESCRIPTION}

@@ -36,7 +36,10 @@ def _refusal(says: str, *headers: str) -> Json:
 
 
 ANY_DOOR: Json = {
-    "401": _refusal("The token is unknown or was revoked", "WWW-Authenticate"),
+    "401": _refusal(
+        "The token is unknown or was revoked, or `Authorization` does not read `Bearer <token>`",
+        "WWW-Authenticate",
+    ),
     "429": _refusal(
         "More requests than a minute has for an address or a token, or too many at once",
         "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",

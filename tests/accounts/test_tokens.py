@@ -73,6 +73,21 @@ def test_what_is_no_token_is_a_401_that_says_what_is_asked_for(ada: User, secret
     assert secret[3:] == "" or secret not in answer.content.decode()
 
 
+@pytest.mark.parametrize("header", ["", "fs_0", "Basic YTpi", "Token fs_0", "Bearer", "Bearerfs_0"])
+@pytest.mark.parametrize("path", ["/api/v1/gpus/", "/api/v1/me/"])
+def test_a_header_that_is_written_otherwise_makes_nobody_anonymous(
+    db: None, path: str, header: str
+) -> None:
+    answer = Client().get(path, headers={"Authorization": header})
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"].startswith("Bearer")
+    said = answer.json()["error"]
+    assert said["code"] == "authentication_failed"
+    if header != "Bearer":  # that is one of no token
+        assert "`Authorization: Bearer <token>`" in said["message"]
+    assert "RateLimit-Remaining" in answer
+
+
 def test_a_revoked_token_is_a_401(ada: User) -> None:
     _, secret = Token.objects.issue(ada, "ci", Scope.READ)
     assert ask(**bearer(secret)).status_code == 200
@@ -140,14 +155,14 @@ def test_a_session_must_prove_that_the_form_is_ours(browser: Client) -> None:
 
 def test_a_token_beside_a_session_is_no_way_around_that(ada: User, browser: Client) -> None:
     _, secret = Token.objects.issue(ada, "ci", Scope.WRITE)
-    for header in (f"Bearer {secret}", "Token nonsense", "Basic YTpi"):
+    for header, status in ((f"Bearer {secret}", 403), ("Token nonsense", 401), ("Basic YTpi", 401)):
         answer = browser.post(
             "/api/v1/estimates/",
             {},
             content_type="application/json",
             headers={"authorization": header},
         )
-        assert answer.status_code == 403
+        assert answer.status_code == status
 
 
 def test_a_token_alone_needs_no_csrf(ada: User) -> None:
