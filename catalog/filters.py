@@ -7,7 +7,7 @@ by an unknown* where the conjunction of all is neither. What has no place in a r
 unknown: it is false of every value. `offers.py` runs the query.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -266,6 +266,7 @@ def read(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
     """
     reading = Reading(query)
     as_of = reading.one("as_of", past)
+    currency = reading.one("currency", in_currency(as_of))
     whole = reading.asks_for_all()
     filters = {name: value for name in FILTERS if (value := _filter(reading, name)) is not None}
     asked = OfferQuery(
@@ -276,16 +277,30 @@ def read(query: QueryDict, also: Iterable[str] = ()) -> OfferQuery:
         sort=reading.sort(SORTABLE) or (("usd_per_gpu_hour", False),),
         page_size=PAGE_SIZE if whole else reading.page_size(),
         cursor=reading.one("cursor", words_of_a_cursor) or "",
-        fields=reading.many("fields", one_of(FIELDS)) or OFFER_KEYS,
+        fields=reading.many("fields", field_of(FIELDS, currency)) or OFFER_KEYS,
         format=Format(reading.one("format", one_of(Format)) or Format.JSON),
         count=reading.one("count", truth) or False,
         facets=reading.many("facets", one_of(FACETS)),
         as_of=as_of,
         whole=whole,
-        currency=reading.one("currency", in_currency(as_of)),
+        currency=currency,
     )
     reading.finish(also)
     return asked
+
+
+def field_of(keys: Collection[str], currency: Currency | None) -> Callable[[str], str]:
+    """One of the keys of a row. Those of the currency asked for stand there without being named."""
+    known = one_of(keys)
+
+    def read(text: str) -> str:
+        if currency and text in currency.keys_beside(keys):
+            raise ValueError(
+                f"{text!r} stands in each row by currency={currency.code}: leave it out here."
+            )
+        return known(text)
+
+    return read
 
 
 def contradictions(asked: OfferQuery) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 from catalog import replies, schema
 from catalog.currency import Currency, in_currency
 from catalog.facts import ATTRIBUTES
-from catalog.filters import FILTERS
+from catalog.filters import FILTERS, field_of
 from catalog.models import Fact, Gpu, InstanceType, Price, Provider
 from catalog.paging import Cursor, step
 from catalog.query import (
@@ -82,8 +82,8 @@ class SmallList(APIView):
         reading = Reading(request.query_params)
         rows = self._narrowed(reading)
         keys = tuple(self.serializer().fields)
-        shown = reading.many("fields", one_of(keys)) or keys
         currency = reading.one("currency", in_currency()) if self.in_money else None
+        shown = reading.many("fields", field_of(keys, currency)) or keys
         form = reading.one("format", one_of(Format)) or Format.JSON
         sort = [(self.sorts[name], down) for name, down in reading.sort(self.sorts) or self.usual]
         whole = reading.asks_for_all()

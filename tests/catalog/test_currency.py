@@ -143,6 +143,18 @@ def test_an_estimate_has_every_amount_in_it(client):
     assert list(wrong.json()["error"]["fields"]) == ["currency"]
 
 
+@pytest.mark.parametrize("door", ["offers", "prices"])
+@pytest.mark.parametrize("key", ["eur_per_hour", "usd_per_eur"])
+def test_a_key_of_the_currency_need_not_be_named_and_the_error_says_so(client, door, key):
+    answer = client.get(f"/api/v1/{door}/?fields=provider,{key}&currency=EUR")
+    said = answer.json()["error"]["fields"]["fields"][0]
+    assert (answer.status_code, "stands in each row by currency=EUR" in said) == (400, True)
+    row = client.get(f"/api/v1/{door}/?fields=provider&currency=EUR").json()["results"][0]
+    assert key in row
+    without = client.get(f"/api/v1/{door}/?fields=provider,{key}").json()["error"]["fields"]
+    assert "is none of" in without["fields"][0]
+
+
 def test_a_new_rate_makes_a_new_answer(client):
     address = "/api/v1/offers/?currency=EUR"
     known = client.get(address)["ETag"]
