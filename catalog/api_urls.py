@@ -24,7 +24,7 @@ urlpatterns = [
     path("workloads/", tagged_by_content(api.Workloads.as_view()), name="workloads"),
     path("estimates/", api.Estimates.as_view(), name="estimates"),
     path("networks/", tagged_by_content(network_page.Networks.as_view()), name="networks"),
-    path("docs/", api_docs.docs, name="docs"),
+    path("docs/", tagged_by_content(api_docs.docs), name="docs"),
     path("schema/", tagged_by_content(api_docs.in_json), name="schema"),
     re_path(r"^.*$", replies.no_door),
 ]
