@@ -91,7 +91,7 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 def _finite(text: str) -> float:
     if len(text) > LONGEST_NUMBER or not math.isfinite(number := float(text)):
         raise ValueError(f"{text[:LONGEST_NUMBER]} is not a number that can be used")
-    return number
+    return number + 0.0  # -0.0 is 0.0, and would be written otherwise
 
 
 def _whole(text: str) -> float:

@@ -64,7 +64,7 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, numbers):
             raise FieldError(self.name(field), f"must be a number, not {shown(value)}.")
         try:
-            number = float(value)
+            number = float(value) + 0.0  # -0.0 is 0.0
         except (ValueError, OverflowError):
             raise FieldError(self.name(field), f"must be a number, not {shown(value)}.") from None
         if not math.isfinite(number) or not low <= number <= high:

@@ -122,7 +122,7 @@ def _threshold(given: object, what: What | None, wrong: Wrong) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
         number = None
     else:
-        number = float(given) if abs(given) <= most else None
+        number = float(given) + 0.0 if abs(given) <= most else None  # 0.0 of a -0.0
     if what == What.RANK and number is not None and not (number.is_integer() and number >= 1):
         number = None
     if number is None or number < 0:

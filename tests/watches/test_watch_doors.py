@@ -63,6 +63,14 @@ def test_a_watch_is_made_read_changed_and_ended(script: Script, comparison: Comp
     assert script.ask("get", where).status_code == 404
 
 
+def test_a_threshold_of_no_percent_has_no_sign(script: Script, comparison: Comparison) -> None:
+    made = script.ask("post", of(comparison), WISH | {"threshold": -0.0})
+    assert '"threshold":0.0' in made.content.decode()
+    assert asked.changed({"threshold": float("-0")}, Watch(what="price"))["threshold"].hex() == (
+        "0x0.0p+0"
+    )
+
+
 def test_a_secret_is_shown_once_and_signs(
     script: Script, comparison: Comparison, receiver: Any
 ) -> None:
