@@ -137,7 +137,8 @@ def test_a_watch_that_is_being_deleted_is_gone_for_who_writes_to_it(
     watch = watch_of(comparison)
     if body == {"active": True}:
         ask("PATCH", f"watches/{watch.pk}/", {"active": False})
-    answer = meanwhile(watch.delete, lambda: ask(method, f"watches/{watch.pk}/{door}", body))
+    path = f"watches/{watch.pk}/{door}"
+    answer = meanwhile(watch.delete, lambda: ask(method, path, body))
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
     assert not Watch.objects.exists()
 
@@ -174,7 +175,8 @@ def test_a_delivery_that_is_being_deleted_is_not_sent_again(
 
 def test_who_looks_for_changes_leaves_what_is_being_deleted(comparison: Comparison) -> None:
     watch_of(comparison)
-    assert meanwhile(comparison.delete, lambda: looking.look(comparison.pk)) is None
+    pk = comparison.pk
+    assert meanwhile(comparison.delete, lambda: looking.look(pk)) is None
     assert not Comparison.objects.exists()
 
 
