@@ -16,7 +16,7 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext
@@ -52,10 +52,7 @@ def own(request: HttpRequest, pk: UUID) -> Comparison:
     Http404
         Where there is none, or it is another's.
     """
-    found = _mine(request, pk).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(_mine(request, pk))
 
 
 def _mine(request: HttpRequest, pk: UUID) -> QuerySet[Comparison]:
