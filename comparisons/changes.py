@@ -9,7 +9,6 @@ keep is no change of that fact. Ranks are told of one question and of one versio
 model; another version is told as that, with how many ranks it moved.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
-from catalog import phrases, wording
+from catalog import wording
 from catalog.currency import Money
 from catalog.templatetags.quantities import day_of, number
 from comparisons.change import (
@@ -35,9 +34,10 @@ from comparisons.change import (
     percent,
     signed,
 )
-from comparisons.columns import beside
+from comparisons.effects import Effects
 from comparisons.form import FACTS, Snapshot
 from comparisons.snapshot import OFFERED, UNRECORDED
+from comparisons.workloads import asked_on, size
 
 __all__ = [
     "SAME", "Change", "Effect", "Kind", "asked_on", "asks_alike", "changes", "claimed", "fact_text",
@@ -57,7 +57,7 @@ def changes(was: Snapshot, now: Snapshot) -> list[Change]:
     offers = _Offers(was, now)
     told = {key: offers.of(key, before.get(key), after.get(key)) for key in keys}
     apart = any(each.kind is Kind.INCOMPARABLE for found in told.values() for each in found)
-    effects = _Effects(was, now, with_ranks=asks_alike(was, now) and not apart)
+    effects = Effects(was, now, with_ranks=asks_alike(was, now) and not apart)
     found = [*_of_the_whole(was, now, effects)]
     found += (effects.on(change) for key in keys for change in told[key])
     found += _of_facts(before, after, was, now, effects)
@@ -86,7 +86,7 @@ def asks_alike(was: Snapshot, now: Snapshot) -> bool:
     return next(said) == next(said)
 
 
-def _of_the_whole(was: Snapshot, now: Snapshot, effects: "_Effects") -> Iterator[Change]:
+def _of_the_whole(was: Snapshot, now: Snapshot, effects: "Effects") -> Iterator[Change]:
     if was["asked"] != now["asked"]:
         yield Change(Kind.QUESTION, was=gettext("as it was"), now=gettext("edited"))
     models = [one["model_version"] for one in (was, now)]
@@ -197,7 +197,7 @@ def _price_said(offer: Row | None) -> dict[str, Any]:
 
 
 def _of_facts(
-    before: Mapping[str, Row], after: Mapping[str, Row], was: Row, now: Row, effects: "_Effects"
+    before: Mapping[str, Row], after: Mapping[str, Row], was: Row, now: Row, effects: "Effects"
 ) -> Iterator[Change]:
     """What is known otherwise of the hardware: told once a type, with the source of each side."""
     told = set()
@@ -237,7 +237,7 @@ def _claimed(said: Row) -> list[str]:
 
 
 def _of_rank(
-    key: str, before: Mapping[str, Row], after: Mapping[str, Row], effects: "_Effects"
+    key: str, before: Mapping[str, Row], after: Mapping[str, Row], effects: "Effects"
 ) -> Iterator[Change]:
     """Of each workload one, as each has ranks of its own."""
     if key not in before or key not in after:
@@ -249,107 +249,6 @@ def _of_rank(
                 workload=each.workload if effects.several else "",
                 seen=effects.today, effects=(each,),
             )  # fmt: skip
-
-
-class _Effects:
-    """What became of each offer, for each workload that both answers have."""
-
-    def __init__(self, was: Snapshot, now: Snapshot, *, with_ranks: bool) -> None:
-        self.today = day_of(now.get("catalog_changed_at"))
-        self.one_model = was["model_version"] == now["model_version"]
-        self.several = len(now["workloads"]) > 1
-        self.found: dict[str, list[Effect]] = {}
-        money = [Money.of(one.get("currency")) for one in (was, now)]
-        offers = [{e["key"]: e["offer"] for e in one["offers"]} for one in (was, now)]
-        befores = {_named(each): each for each in was["workloads"]}
-        for title, each in zip(titles(now), now["workloads"], strict=True):
-            other = befores.get(_named(each))
-            if other is None:
-                continue
-            old, new = ({r["key"]: r for r in one["results"]} for one in (other, each))
-            for key in dict.fromkeys((*new, *old)):
-                pair = [
-                    _place(rows.get(key), offer.get(key, {}), own, with_rank=with_ranks)
-                    for rows, offer, own in zip((old, new), offers, money, strict=True)
-                ]
-                cost = percent(*(p["cost"] for p in pair)) if money[0].code == money[1].code else (
-                    percent(*(p["usd"] for p in pair)))  # fmt: skip
-                by_side = {f"{name}_{side}": p[name] for side, p in
-                           zip(("was", "now"), pair, strict=True)
-                           for name in ("rank", "usd", "spread")}  # fmt: skip
-                effect = Effect(key=key, workload=title, cost_percent=cost, **by_side)
-                self.found.setdefault(key, []).append(effect)
-
-    def of(self, key: str) -> tuple[Effect, ...]:
-        """Of an offer; nothing where the models differ, since it may be the model's doing."""
-        return tuple(self.found.get(key, ())) if self.one_model else ()
-
-    def on(self, change: Change) -> Change:
-        """The change with what it did. What cannot be compared did nothing that can be told."""
-        effects = () if change.kind is Kind.INCOMPARABLE else self.of(change.key)
-        return replace(change, effects=effects)
-
-    def moved(self) -> tuple[Effect, ...]:
-        """All that rank elsewhere, whatever the reason."""
-        return tuple(each for found in self.found.values() for each in found if each.moved)
-
-    def best_first(self, keys: Iterable[str]) -> list[str]:
-        def rank(key: str) -> int:
-            return min((each.rank_now or 10**6 for each in self.of(key)), default=10**6)
-
-        return sorted(keys, key=rank)
-
-
-def titles(answer: Snapshot) -> list[str]:
-    """Of each workload, told apart by its GPUs or instances where two have one title."""
-    found = [each["workload"]["title"] for each in answer["workloads"]]
-    count = Counter(found)
-    return [
-        title if count[title] == 1 else beside(title, size(each))
-        for title, each in zip(found, answer["workloads"], strict=True)
-    ]
-
-
-def size(workload: Row) -> str:
-    """On how much a workload is to run, in words."""
-    if n := workload["nodes"]:
-        return ngettext("%(n)s instance", "%(n)s instances", n) % {"n": number(n)}
-    n = workload["gpus"]
-    if n is None:  # an older version did not keep it
-        return gettext("unknown")
-    return ngettext("%(n)s GPU", "%(n)s GPUs", n) % {"n": number(n)}
-
-
-def asked_on(answer: Row) -> str:
-    """The job, and on how much of it."""
-    title = phrases.said(answer["workload"]["title"])
-    if n := answer["nodes"]:
-        said = ngettext("For %(title)s on %(n)s instance", "For %(title)s on %(n)s instances", n)
-    elif (n := answer["gpus"]) is None:
-        return title
-    else:
-        said = ngettext("For %(title)s on %(n)s GPU", "For %(title)s on %(n)s GPUs", n)
-    return said % {"title": title, "n": number(n)}
-
-
-def _named(workload: Row) -> str:
-    about = [workload[name] for name in ("workload", "gpus", "nodes")]
-    return json.dumps(about, sort_keys=True)  # a table gives keys back in an order of its own
-
-
-def _place(result: Row | None, offer: Row, money: Money, *, with_rank: bool) -> dict[str, Any]:
-    if result is None:
-        return dict.fromkeys(("rank", "usd", "cost", "spread"))
-    usd = result["usd_per_mtoken"] or result["usd_per_step"]
-    estimate = result["estimate"]
-    low, high = (estimate["interval"][end] for end in ("low", "high"))
-    step_s = estimate["step_time_s"]
-    return {
-        "rank": result["rank"] if with_rank else None,
-        "usd": usd,
-        "cost": money.amount(usd, offer),
-        "spread": None if None in {low, high, step_s} else (high - low) / 2 / step_s,
-    }
 
 
 # --- In words ---------------------------------------------------------------------------------

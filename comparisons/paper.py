@@ -12,12 +12,12 @@ from django.utils.translation import gettext
 from catalog import phrases, presets, wording
 from catalog.currency import Money
 from catalog.ranking import OBJECTIVES
-from comparisons.changes import asked_on
 from comparisons.claims import Claim
 from comparisons.columns import Column, title_of
 from comparisons.form import Snapshot
 from comparisons.rfq import unknown
 from comparisons.table import Line, Table
+from comparisons.workloads import asked_on
 
 Row = Mapping[str, Any]
 

@@ -17,11 +17,12 @@ from catalog.facts import ATTRIBUTES
 from catalog.instances import CHECKLIST
 from catalog.offers import begins
 from catalog.templatetags.quantities import day_of, dollars
-from comparisons.changes import claimed, fact_text, size
+from comparisons.changes import claimed, fact_text
 from comparisons.columns import Column, beside
 from comparisons.form import Snapshot
 from comparisons.snapshot import UNHEARD_OF
 from comparisons.table import chosen
+from comparisons.workloads import size
 
 Row = Mapping[str, Any]
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
-from comparisons.changes import Change, Kind, asks_alike, changes, titles
+from comparisons.changes import Change, Kind, asks_alike, changes
 from comparisons.form import Snapshot
+from comparisons.workloads import titles
 from watches.models import Watch, What
 
 OF = {
