@@ -7,7 +7,7 @@ showed it. What lies between the two percentages is the rate's move, which is to
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -19,7 +19,7 @@ from catalog import wording
 from catalog.currency import DOLLAR, sign_of
 from catalog.evidence import in_some_cases, value_text
 from catalog.facts import ATTRIBUTES
-from catalog.templatetags.quantities import dollars, is_number, number
+from catalog.templatetags.quantities import day_of, dollars, is_number, number
 
 Row = Mapping[str, Any]
 SAME = 0.005  # of a value: less is not told
@@ -27,14 +27,19 @@ PLACES = 4  # of a percentage
 SAME_RATE = 0.05  # [%] of a rate of exchange
 NOT_ASKED = "not_asked"  # the question did not name it, besides the states of `snapshot`
 PASSED_OVER = "passed_over"  # another filter: it was not asked about, or not offered
+REPLACED = "replaced"  # another offer speaks for the row: of another price model, tier or seller
+NO_PRICE = "no_price"  # the type is known, and nobody's price for it is
+CURRENT, OUTDATED = "current", "outdated"  # a price, by its age
 
 
 class Kind(StrEnum):
     """What sort of change it is."""
 
     PRICE = "price"
+    MOVED = "moved"  # the lowest price is one of another region: no provider changed it
     PUBLISHED = "published"  # a price where there was none
     UNPUBLISHED = "unpublished"
+    FRESHNESS = "freshness"  # the price grew too old to rank, or is current again
     STOCK = "stock"  # to be had now, or sold out, where its provider says so
     FACT = "fact"
     NEW = "new"
@@ -45,7 +50,8 @@ class Kind(StrEnum):
     QUESTION = "question"  # the comparison itself was edited in between
 
 
-PRICES = {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED}
+HELD_TOGETHER = {Kind.PRICE, Kind.MOVED}  # two prices, of which one is so much more
+PRICES = HELD_TOGETHER | {Kind.PUBLISHED, Kind.UNPUBLISHED}
 PRICED = PRICES | {Kind.NEW, Kind.GONE, Kind.INCOMPARABLE}
 
 
@@ -66,7 +72,7 @@ class Effect:
     @property
     def usd_percent(self) -> float | None:
         """By how much the cost of work changed; None where there is none to hold it against."""
-        return percent(self.usd_was, self.usd_now)
+        return None if self.cost_percent is None else percent(self.usd_was, self.usd_now)
 
     @property
     def moved(self) -> bool:
@@ -87,9 +93,20 @@ class Effect:
             else:
                 yield gettext("range widened from ±%(was)s %% to ±%(now)s %%") % wide
 
+    def of_then(self) -> "Effect":
+        """Of an offer that another took the place of: it has no more than its first side."""
+        return replace(self, rank_now=None, usd_now=None, spread_now=None)
+
+    def of_now(self) -> "Effect":
+        """Of the other: it has no more than its second side."""
+        return replace(self, rank_was=None, usd_was=None, spread_was=None)
+
     def as_json(self) -> dict[str, Any]:
         """Its numbers."""
-        names = ("key", "workload", "rank_was", "rank_now", "usd_was", "usd_now", "usd_percent")
+        names = (
+            "key", "workload", "rank_was", "rank_now", "usd_was", "usd_now",
+            "usd_percent",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
 
@@ -110,6 +127,8 @@ class Change:
     now_said: Row = field(default_factory=dict)
     was_status: str = ""  # of a side without an offer: why (`snapshot.NOT_OFFERED`, ...)
     now_status: str = ""
+    was_region: str = ""  # of either side, where the two are not of one
+    now_region: str = ""
     currency: str = DOLLAR
     native_percent: float | None = None  # of what the provider asks in its own money
     workload: str = ""  # of a rank, where there are several
@@ -120,7 +139,7 @@ class Change:
     @property
     def delta_percent(self) -> float | None:
         """Of a price or a number; None where either side is unknown or not offered."""
-        if self.kind is Kind.PRICE:
+        if self.kind in HELD_TOGETHER:
             shown = percent(self.was, self.now)
             return shown if self.native_percent is None else self.native_percent
         if self.kind is not Kind.FACT or self.was_said.get("claims") or self.now_said.get("claims"):
@@ -130,7 +149,7 @@ class Change:
     @property
     def rate_percent(self) -> float | None:
         """What a move of the exchange rate adds to `delta_percent`; None where it adds nothing."""
-        shown = percent(self.was, self.now) if self.kind is Kind.PRICE else None
+        shown = percent(self.was, self.now) if self.kind in HELD_TOGETHER else None
         if shown is None or self.native_percent is None or self.native_percent <= -100:
             return None
         found = round(100 * ((100 + shown) / (100 + self.native_percent) - 1), PLACES)
@@ -139,27 +158,35 @@ class Change:
     @property
     def what(self) -> str:
         """What it is a change of, in words."""
+        if self.kind is Kind.MOVED:
+            money = {"money": sign_of(self.currency)}
+            return gettext("Lowest price of any region, %(money)s per GPU-hour") % money
         if self.kind in PRICES:
             return gettext("Price, %(money)s per GPU-hour") % {"money": sign_of(self.currency)}
         if self.kind is Kind.FACT:
             return wording.title(self.attribute)
         if self.kind is Kind.STOCK:
             return wording.filter_title("available")
+        if self.kind is Kind.FRESHNESS:
+            return gettext("Age of the price")
         if self.kind is Kind.RANK:
             return gettext(", ").join(filter(None, (gettext("Rank"), self.workload)))
         if self.kind in PRICED:
-            return gettext("Offer")
+            replaced = REPLACED in {self.was_status, self.now_status}
+            return gettext(", ").join((gettext("Offer"), *(_how(self.offer) if replaced else ())))
         return gettext("Cost model") if self.kind is Kind.MODEL else gettext("The question")
 
     @property
     def was_text(self) -> str:
         """What it was, in words."""
-        return self._text(self.was, self.now, self.was_said, self.was_status)
+        text = self._text(self.was, self.now, self.was_said, self.was_status)
+        return _in(text, self.was_region)
 
     @property
     def now_text(self) -> str:
         """What it is, in words."""
-        return self._text(self.now, self.was, self.now_said, self.now_status)
+        text = self._text(self.now, self.was, self.now_said, self.now_status)
+        return _in(text, self.now_region)
 
     def _text(self, value: Any, beside: Any, said: Row, status: str) -> str:
         if status:
@@ -168,6 +195,8 @@ class Change:
             return fact_text(self.attribute, value, said)
         if self.kind is Kind.STOCK:
             return wording.word("available", "yes" if value else "no")
+        if self.kind is Kind.FRESHNESS:
+            return age_text(value, said)
         if self.kind in PRICED:
             if value is None:
                 return gettext("not published")
@@ -219,6 +248,8 @@ class Change:
             "now_text": self.now_text,
             "was_source": _source(self.was_said),
             "now_source": _source(self.now_said),
+            "was_region": self.was_region or None,
+            "now_region": self.now_region or None,
             "status": self.was_status or self.now_status or None,
             "seen": self.seen,
             "effect": self.effect,
@@ -229,6 +260,35 @@ class Change:
 
 def _source(said: Row) -> dict[str, Any] | None:
     return {name: said.get(name) for name in ("source", "basis", "checked")} if said else None
+
+
+def another(old: Row, new: Row) -> bool:
+    """Whether two rows of one key are two offers: sold otherwise, or by someone else."""
+    return _identity(old) != _identity(new) and not _one_row(old, new)
+
+
+def moved(old: Row, new: Row) -> bool:
+    """Whether they are of two regions."""
+    return old.get("region") != new.get("region") and not _one_row(old, new)
+
+
+def _identity(offer: Row) -> tuple[Any, ...]:
+    return tuple(offer.get(name) for name in ("price_model", "tier", "via"))
+
+
+def _how(offer: Row) -> Iterator[str]:
+    """What tells it from the other offers of its row, in words."""
+    if model := offer["price_model"]:
+        yield wording.word("price_model", model)
+    if offer["tier"]:
+        yield offer["tier"]
+    if offer["via"]:
+        yield gettext("via %(via)s") % {"via": offer["via"]}
+
+
+def _one_row(old: Row, new: Row) -> bool:
+    """Whether the catalog has them as one offer; an older version may not have kept its words."""
+    return old.get("offer_id") is not None and old.get("offer_id") == new.get("offer_id")
 
 
 # --- In words ---------------------------------------------------------------------------------
@@ -258,6 +318,21 @@ def rate_text(value: float) -> str:
     return gettext("exchange rate %(delta)s %%") % {"delta": signed(value)}
 
 
+def age_text(age: str, said: Row) -> str:
+    """Whether a price is ranked beside fresh ones, and the day when it was seen."""
+    day = day_of(said.get("checked"))
+    text = (
+        gettext("fresh enough to rank")
+        if age == CURRENT
+        else gettext("too old to rank beside fresh ones")
+    )
+    return gettext("%(name)s, seen on %(day)s") % {"name": text, "day": day} if day else text
+
+
+def _in(text: str, region: str) -> str:
+    return gettext("%(what)s in %(region)s") % {"what": text, "region": region} if region else text
+
+
 def money_text(value: Any, currency: str, beside: Any = None) -> str:
     """An amount as tables write it; with four decimals where the one beside it would look alike."""
     text = dollars(value, currency)
@@ -273,6 +348,8 @@ def gone(status: str) -> str:
         "gone": gettext("no longer listed"),
         "unrecorded": gettext("no price of then is known"),
         "unheard_of": gettext("not in the catalog"),
+        NO_PRICE: gettext("not offered: the type is known, nobody's price for it is listed"),
+        REPLACED: gettext("another offer has this place"),
         NOT_ASKED: gettext("was not asked about"),
         PASSED_OVER: gettext("was not asked about, or not offered"),
     }.get(status, gettext("not offered, or the filter keeps it out"))

@@ -1,7 +1,10 @@
 """What changed between two answers: a price, a fact, what came, what went, who ranks where.
 
-Rows are matched by their keys. What is not offered has no price, so nothing is saved by it: such a
-change has no delta. A new exchange rate alone is no change of a price (`catalog.exchange`).
+Rows are matched by their keys. Where another offer speaks for a row (`change.another`), one is gone
+and one is new; where the cheapest of a row is now of another region, its lowest price MOVED. A type
+of which no price was found is not offered. What is not offered has no price, so nothing is saved by
+it: such a change has no delta. A new exchange rate alone is no change of a price
+(`catalog.exchange`).
 
 Only what both sides know is told as the market's doing. Where one side was not asked about an
 offer, or nothing is known of it then, the change is INCOMPARABLE. A fact that an answer did not
@@ -12,6 +15,7 @@ model; another version is told as that, with how many ranks it moved.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -19,18 +23,25 @@ from django.utils.translation import gettext, ngettext
 
 from catalog import wording
 from catalog.currency import Money
+from catalog.records import NO_PRICE_FOUND
 from catalog.templatetags.quantities import day_of, number
 from comparisons.change import (
+    CURRENT,
+    NO_PRICE,
     NOT_ASKED,
+    OUTDATED,
     PASSED_OVER,
     PRICES,
+    REPLACED,
     SAME,
     Change,
     Effect,
     Kind,
+    another,
     claimed,
     fact_text,
     gone,
+    moved,
     percent,
     signed,
 )
@@ -73,7 +84,9 @@ def _shared(causes: list[Change]) -> list[Change]:
         return change.offer["provider"], change.offer["instance_type"]
 
     of_type = Counter(kind(each) for each in causes if each.kind is Kind.FACT)
-    own = Counter(each.key for each in causes if each.kind is not Kind.FACT)
+    own = Counter(  # of a row that another offer took the two are one cause
+        each.key for each in causes if each.kind is not Kind.FACT and each.was_status != REPLACED
+    )
     return [
         replace(each, others=own[each.key] + of_type[kind(each)] - 1) if each.offer else each
         for each in causes
@@ -108,6 +121,7 @@ class _Offers:
         self.filters_alike = wishes[0][1] == wishes[1][1]
         current = Money.of(now.get("currency"))
         earlier = Money.of(was.get("currency"))
+        self.by_age = now["asked"]["filter"].get("include_stale") not in (True, "true")
         self.money = (earlier if earlier.code == current.code else current, current)
         self.listed = [
             {e["offer"]["provider"] for e in one["offers"] if e["status"] == OFFERED}
@@ -116,11 +130,12 @@ class _Offers:
 
     def of(self, key: str, *entries: Row | None) -> list[Change]:
         """The changes of one offer, without their effects."""
-        old, new = (e["offer"] if e and e["status"] == OFFERED else None for e in entries)
+        old, new = (_offered(entry) for entry in entries)
         shown = new or old
         if shown is None:
             return []
         statuses = [self._status(side, entry, shown) for side, entry in enumerate(entries)]
+        apart = moved(old, new) if old and new else False
         was, now = (_amount(*pair) for pair in zip((old, new), self.money, strict=True))
         about: dict[str, Any] = {
             "key": key,
@@ -131,6 +146,8 @@ class _Offers:
             "now_said": _price_said(new),
             "was_status": statuses[0],
             "now_status": statuses[1],
+            "was_region": old["region"] or "" if old and apart else "",
+            "now_region": new["region"] or "" if new and apart else "",
             "currency": self.money[1].code,
             "seen": day_of(shown["collected_at"]) if new else self.today,
         }
@@ -141,12 +158,22 @@ class _Offers:
             return [Change(kind, **about)]
         if not self.filters_alike and old.get("offer_id") != new.get("offer_id"):
             return [Change(Kind.INCOMPARABLE, **about)]  # another filter found another offer
-        return [*_of_price(old, new, about), *_of_stock(old, new, about)]
+        if another(old, new):
+            return [
+                Change(Kind.GONE, **_side(about, "now", REPLACED, self.today, old)),
+                Change(Kind.NEW, **_side(about, "was", REPLACED, about["seen"], new)),
+            ]
+        found = [*_of_price(old, new, about, apart=apart), *_of_stock(old, new, about)]
+        if self.by_age and all(_keeps(each, "outdated") for each in entries if each):
+            found += _of_age(old, new, about, self.today)
+        return found
 
     def _status(self, side: int, entry: Row | None, shown: Row) -> str:
         """Why a side has no offer; empty where it has one."""
+        if entry is not None and entry["status"] == OFFERED:
+            return "" if _offered(entry) else NO_PRICE
         if entry is not None:
-            return "" if entry["status"] == OFFERED else str(entry["status"])
+            return str(entry["status"])
         answer = self.sides[side]
         if not self.alike:
             return NOT_ASKED if answer["asked"].get("picks") else PASSED_OVER
@@ -155,15 +182,40 @@ class _Offers:
         return KEPT_OUT
 
 
-def _of_price(old: Row, new: Row, about: Row) -> Iterator[Change]:
+def _offered(entry: Row | None) -> Row | None:
+    """Its offer; None where nobody sells it, or of the type alone is known, and no price."""
+    if entry is None or entry["status"] != OFFERED:
+        return None
+    offer: Row = entry["offer"]
+    return None if offer.get("price_note") == NO_PRICE_FOUND else offer
+
+
+def _side(about: Row, empty: str, status: str, seen: date | None, offer: Row) -> dict[str, Any]:
+    """Of two offers of one row the one: on the other side it is not."""
+    none: dict[str, Any] = {empty: None, f"{empty}_said": {}, f"{empty}_status": status}
+    return {**about, **none, "was_region": "", "now_region": "", "seen": seen,
+            "offer": named(offer)}  # fmt: skip
+
+
+def _of_price(old: Row, new: Row, about: Row, *, apart: bool) -> Iterator[Change]:
     if _asked_amount(old) == _asked_amount(new):
         return
-    kind, native = Kind.PRICE, None
+    kind, native = Kind.MOVED if apart else Kind.PRICE, None
     if about["was"] is None or about["now"] is None:
         kind = Kind.PUBLISHED if about["was"] is None else Kind.UNPUBLISHED
     elif old["native_currency"] == new["native_currency"]:
         native = percent(*(_native_per_gpu(each) for each in (old, new)))
     yield Change(kind, **{**about, "native_percent": native})
+
+
+def _of_age(old: Row, new: Row, about: Row, today: date | None) -> Iterator[Change]:
+    """The price grew too old to rank, or is current again: a rank moves by that alone."""
+    if about["was"] is None or about["now"] is None or old["outdated"] == new["outdated"]:
+        return
+    said = {"was": CURRENT, "now": OUTDATED, "seen": today}
+    if old["outdated"]:
+        said = {"was": OUTDATED, "now": CURRENT, "seen": about["seen"]}
+    yield Change(Kind.FRESHNESS, **{**about, **said})
 
 
 def _of_stock(old: Row, new: Row, about: Row) -> Iterator[Change]:
@@ -210,6 +262,9 @@ def _of_facts(
             line = (subject, name, old.get(name), new.get(name))
             same = line[2] == line[3] and _claimed(then) == _claimed(this)
             kept = all(_keeps(each[key], name) for each in (before, after))
+            elsewhere = another(old, new) or moved(old, new)
+            if elsewhere and then.get("value") == this.get("value"):
+                continue  # of the type nothing else is known: one offer of it has more
             if same or not kept or line in told:
                 continue
             told.add(line)
@@ -220,7 +275,7 @@ def _of_facts(
 
 
 def _keeps(entry: Row, name: str) -> bool:
-    """Whether an answer has a column for the fact: one of an older version may have none."""
+    """Whether an answer has a column for it: one of an older version may have none."""
     return name in entry["offer"] and name not in entry.get("not_kept", ())
 
 
@@ -276,6 +331,10 @@ def counted(kinds: Mapping[str, int]) -> str:
         ngettext("%(n)s price", "%(n)s prices", prices) % {"n": number(prices)} if prices else "",
         ngettext("%(n)s fact", "%(n)s facts", count[Kind.FACT]) % {"n": number(count[Kind.FACT])}
         if count[Kind.FACT]
+        else "",
+        ngettext("%(n)s age of a price", "%(n)s ages of prices", count[Kind.FRESHNESS])
+        % {"n": number(count[Kind.FRESHNESS])}
+        if count[Kind.FRESHNESS]
         else "",
         wording.unknown_of("available") if count[Kind.STOCK] else "",
         gettext("%(n)s new") % {"n": count[Kind.NEW]} if count[Kind.NEW] else "",

@@ -6,7 +6,7 @@ from typing import Any
 
 from catalog.currency import Money
 from catalog.templatetags.quantities import day_of
-from comparisons.change import Change, Effect, Kind, percent
+from comparisons.change import REPLACED, Change, Effect, Kind, another, percent
 from comparisons.form import Snapshot
 from comparisons.workloads import identity, titles
 
@@ -34,8 +34,10 @@ class Effects:
                     _place(rows.get(key), offer.get(key, {}), own, with_rank=with_ranks)
                     for rows, offer, own in zip((old, new), offers, money, strict=True)
                 ]
-                cost = percent(*(p["cost"] for p in pair)) if money[0].code == money[1].code else (
-                    percent(*(p["usd"] for p in pair)))  # fmt: skip
+                code = "cost" if money[0].code == money[1].code else "usd"
+                cost = percent(*(p[code] for p in pair))
+                if another(*(offer.get(key, {}) for offer in offers)):
+                    cost = pair[0]["spread"] = None  # two offers: neither saves nor narrows
                 by_side = {f"{name}_{side}": p[name] for side, p in
                            zip(("was", "now"), pair, strict=True)
                            for name in ("rank", "usd", "spread")}  # fmt: skip
@@ -47,8 +49,15 @@ class Effects:
         return tuple(self.found.get(key, ())) if self.one_model else ()
 
     def on(self, change: Change) -> Change:
-        """The change with what it did. What cannot be compared did nothing that can be told."""
+        """The change with what it did. What cannot be compared did nothing that can be told.
+
+        Where one offer takes the place of another, each has its own side.
+        """
         effects = () if change.kind is Kind.INCOMPARABLE else self.of(change.key)
+        if change.was_status == REPLACED:
+            effects = tuple(each.of_now() for each in effects)
+        elif change.now_status == REPLACED:
+            effects = tuple(each.of_then() for each in effects)
         return replace(change, effects=effects)
 
     def moved(self) -> tuple[Effect, ...]:

@@ -22,7 +22,8 @@ OF_RUN = (
 )  # fmt: skip
 OF_CHANGES = (
     "seen", "kind", "provider", "instance_type", "region", "tier", "price_model", "what",
-    "was", "now", "delta_percent", "was_source", "now_source", "effect",
+    "was", "now", "delta_percent", "was_source", "now_source", "effect", "via", "was_region",
+    "now_region", "status",
 )  # fmt: skip
 
 

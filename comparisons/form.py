@@ -112,14 +112,14 @@ def _empty(form: Any) -> Any:
 
 
 def read(kept: Any) -> Any:
-    """An answer as this version has it; an offer says which facts its own version did not keep."""
+    """An answer as this version has it; an offer says what its own version did not keep of it."""
     answer = whole(kept)
     if answer is None:
         return None
     for entry, then in zip(answer["offers"], kept.get("offers", ()), strict=True):
         offer = entry["offer"]
         offer["provider_title"] = offer["provider_title"] or offer["provider"]
-        if lacking := [name for name in FACTS if name not in then["offer"]]:
+        if lacking := [name for name in (*FACTS, "outdated") if name not in then["offer"]]:
             entry["not_kept"] = lacking
     for workload in answer["workloads"]:
         for place, result in enumerate(workload["results"], 1):  # they stand in their order

@@ -16,6 +16,7 @@ from comparisons.asked import (
     MOST_WORKLOADS,
     UNSEEN,
 )
+from comparisons.change import Kind
 from comparisons.picks import FORM, LONGEST
 
 _WORDS: Json = {"type": "string"}
@@ -156,14 +157,32 @@ KEPT: Json = {
         "last_run": {"oneOf": [ABOUT_RUN, {"type": "null"}]},
     },
 }
+_REGION: Json = _or_null(_WORDS) | {
+    "description": "Of that side, where the two are of different regions"
+}
 CHANGE: Json = {
     "type": "object",
     "required": ["kind", "what", "was", "now", "delta_percent", "was_text", "now_text", "effect"],
     "properties": {
+        "kind": {
+            "type": "string",
+            "enum": [str(kind) for kind in Kind],
+            "description": "price: one offer asks another price; moved: the lowest price is now "
+            "one of another region (was_region, now_region), and no provider need have changed "
+            "any; published, unpublished; freshness: a price grew too old to rank beside fresh "
+            "ones (outdated), or is current again; stock; fact; new, gone: of an offer, also where "
+            "one of another price model, tier or seller takes its row (status replaced), or of "
+            "the type no price is listed any more (status no_price); incomparable; rank; model; "
+            "question",
+        },
+        "was_region": _REGION,
+        "now_region": _REGION,
+        "status": _or_null(_WORDS)
+        | {"description": "Why one side has no offer; null where both have one"},
         "effects_shared_with": {
             "type": "integer",
             "description": "How many more changes of the offer the effects are as much owed to",
-        }
+        },
     },
 }
 DIFF: Json = {

@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
+from comparisons.change import PRICES, another
 from comparisons.changes import Change, Kind, asks_alike, changes
 from comparisons.form import Snapshot
 from comparisons.workloads import titles
 from watches.models import Watch, What
 
 OF = {
-    What.PRICE: {Kind.PRICE, Kind.PUBLISHED, Kind.UNPUBLISHED},
+    What.PRICE: PRICES,
     What.SPEC: {Kind.FACT},
     What.RANK: {Kind.RANK, Kind.MODEL},
     What.AVAILABILITY: {Kind.NEW, Kind.GONE, Kind.STOCK},
@@ -31,9 +32,11 @@ def news(watch: Watch, answer: Snapshot) -> list[Change]:
     if known is None or not asks_alike(known, answer):
         watch.known = answer
         return []
-    found = [each for each in changes(known, answer) if concerns(watch, each)]
+    every = changes(known, answer)
+    found = [each for each in every if concerns(watch, each)]
     if watch.what in {What.PRICE, What.RANK}:
-        _move(known, answer, found)
+        came = {each.key for each in every if each.kind is Kind.NEW}
+        _move(known, answer, found, came)
     else:  # every change is told
         watch.known = _without_forgetting(known, answer)
     return found
@@ -61,7 +64,7 @@ def _size(change: Change) -> float:
     return max(places, default=0.0)
 
 
-def _move(known: Snapshot, answer: Snapshot, found: list[Change]) -> None:
+def _move(known: Snapshot, answer: Snapshot, found: list[Change], came: set[str]) -> None:
     """The offers that were told, and those that are new, as they are now; the rest as they were."""
     before = {each["key"] for each in known["offers"]}
     told = {each.key for each in found}
@@ -69,7 +72,7 @@ def _move(known: Snapshot, answer: Snapshot, found: list[Change]) -> None:
     _replace(
         known["offers"],
         answer["offers"],
-        told | {each["key"] for each in answer["offers"] if each["key"] not in before},
+        told | came | {each["key"] for each in answer["offers"] if each["key"] not in before},
     )
     known["types"] |= answer["types"]
     for name in ("asked", "currency", "model_version"):
@@ -96,8 +99,9 @@ def _replace(rows: list[Any], by: Iterable[Any], keys: set[str]) -> None:
 def _without_forgetting(known: Snapshot, answer: Snapshot) -> Snapshot:
     """All of the answer; where it no longer says whether an offer is to be had, what was said."""
     answer = deepcopy(answer)  # the run's own stays as it is
-    stock = {each["key"]: each["offer"]["available"] for each in known["offers"]}
+    told = {each["key"]: each["offer"] for each in known["offers"]}
     for each in answer["offers"]:
-        if each["offer"]["available"] is None:
-            each["offer"]["available"] = stock.get(each["key"])
+        offer, before = each["offer"], told.get(each["key"])
+        if offer["available"] is None and before and not another(before, offer):
+            offer["available"] = before["available"]
     return answer

@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from catalog.records import NO_PRICE_FOUND
 from comparisons.models import Comparison, Run
 from tests.watches.conftest import offer, run, watch_of
 from watches.models import Delivery, Event
+from watches.wording import sentence
 
 pytestmark = pytest.mark.django_db
+PICKED = "acme/h100x8"  # a row of no price model: several offers may speak for it
 A, B = "acme/h100x8;on_demand", "bolt/h200x8;on_demand"
 
 
@@ -225,3 +228,63 @@ def test_another_cost_model_is_told_as_that(comparison: Comparison) -> None:
     assert (change["kind"], change["effect"]) == ("model", "2 ranks")
     run(comparison, offers, **ranked(B, A), model_version="2")
     assert Event.objects.count() == 1
+
+
+@pytest.mark.parametrize("how", [{"price_model": "spot"}, {"tier": "bulk"}, {"via": "broker"}])
+def test_another_offer_of_a_row_came_and_one_went(comparison: Comparison, how: Any) -> None:
+    watch_of(comparison, what="availability", threshold=None)
+    run(comparison, [offer(PICKED, "6.16", available=True)])
+    run(comparison, [offer(PICKED, "2.46", **how)])
+    run(comparison, [offer(PICKED, "2.46", available=False, **how)])  # of it nobody said yes
+    assert told() == [[(PICKED, "6.16", None), (PICKED, None, "2.46")]]
+
+
+@pytest.mark.parametrize("how", [{"price_model": "spot"}, {"tier": "bulk"}, {"via": "broker"}])
+def test_another_offer_of_a_row_is_no_change_of_a_price(comparison: Comparison, how: Any) -> None:
+    """Nor is it when the first is back; what changes of the other from then on is told."""
+    watch_of(comparison, threshold=5)
+    run(comparison, [offer(PICKED, "6.16")])
+    run(comparison, [offer(PICKED, "2.46", **how)])
+    assert told() == []
+    run(comparison, [offer(PICKED, "2.96", **how)])
+    run(comparison, [offer(PICKED, "6.16")])
+    assert told() == [[(PICKED, "2.46", "2.96")]]
+
+
+def test_a_lowest_price_of_another_region_is_told_with_both(comparison: Comparison) -> None:
+    watch_of(comparison, threshold=5)
+    run(comparison, [offer(PICKED, "15.36", region="eastus")])
+    run(comparison, [offer(PICKED, "18.43", region="westus")])
+    [change] = Event.objects.get().payload["changes"]
+    assert (change["kind"], change["was"], change["now"]) == ("moved", "15.36", "18.43")
+    assert sentence(change) == (
+        "Acme h100x8, on demand, westus: Lowest price of any region, $ per GPU-hour: "
+        "$15.36 in eastus → $18.43 in westus (+20.0 %)"
+    )
+
+
+def unpriced() -> dict[str, Any]:
+    return offer(PICKED, None, price_model="quote", price_note=NO_PRICE_FOUND)
+
+
+def test_a_type_of_which_no_price_is_found_any_more_went(comparison: Comparison) -> None:
+    watch_of(comparison, what="availability", threshold=None)
+    for row in (offer(PICKED, "6.16"), unpriced(), unpriced(), offer(PICKED, "7")):
+        run(comparison, [row])
+    assert told() == [[(PICKED, "6.16", None)], [(PICKED, None, "7")]]
+
+
+def test_nor_is_that_a_change_of_a_price_until_there_is_one_again(comparison: Comparison) -> None:
+    watch_of(comparison, threshold=5)
+    for row in (offer(PICKED, "6.16"), unpriced(), unpriced(), offer(PICKED, "7")):
+        run(comparison, [row])
+    assert told() == [[(PICKED, "6.16", "7")]]
+
+
+def test_a_row_that_was_not_offered_at_first_has_a_price_from_then_on(
+    comparison: Comparison,
+) -> None:
+    watch_of(comparison, threshold=5)
+    for row in (unpriced(), offer(PICKED, "6.16"), offer(PICKED, "7")):
+        run(comparison, [row])
+    assert told() == [[(PICKED, "6.16", "7")]]
