@@ -6,7 +6,7 @@ showed it. What lies between the two percentages is the rate's move, which is to
 (`Change.rate_percent`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -68,6 +68,7 @@ class Effect:
     cost_percent: float | None  # in the comparison's currency
     spread_was: float | None  # half the interval over the expected
     spread_now: float | None
+    rank_alone: int | None = None  # now, had none but this offer changed; None: nobody can say
 
     @property
     def usd_percent(self) -> float | None:
@@ -79,11 +80,15 @@ class Effect:
         """Whether it ranks elsewhere."""
         return self.rank_was != self.rank_now
 
+    @property
+    def pushed(self) -> bool:
+        """Whether it ranks elsewhere by what became of the others alone."""
+        return self.moved and self.rank_alone is not None and self.rank_alone == self.rank_was
+
     def words(self) -> Iterator[str]:
-        """Rank, cost of work, width of the range: only what changed."""
-        if self.moved:
-            ranks = {"was": self.rank_was or "–", "now": self.rank_now or "–"}
-            yield gettext("rank %(was)s → %(now)s") % ranks
+        """Rank, cost of work, width of the range: only what changed, and by its own changes."""
+        if self.moved and not self.pushed:
+            yield self._rank()
         if self.cost_percent is not None and abs(self.cost_percent) >= 100 * SAME:
             yield gettext("cost of work %(delta)s %%") % {"delta": signed(self.cost_percent)}
         if self.spread_was and self.spread_now and abs(self.spread_was - self.spread_now) > SAME:
@@ -95,16 +100,29 @@ class Effect:
 
     def of_then(self) -> "Effect":
         """Of an offer that another took the place of: it has no more than its first side."""
-        return replace(self, rank_now=None, usd_now=None, spread_now=None)
+        return replace(self, rank_now=None, usd_now=None, spread_now=None, rank_alone=None)
 
     def of_now(self) -> "Effect":
         """Of the other: it has no more than its second side."""
-        return replace(self, rank_was=None, usd_was=None, spread_was=None)
+        return replace(self, rank_was=None, usd_was=None, spread_was=None, rank_alone=None)
+
+    def by_others(self) -> Iterator[str]:
+        """Its rank, where that is no doing of its own."""
+        if self.pushed:
+            yield gettext("%(rank)s because of other offers") % {"rank": self._rank()}
+
+    def _rank(self) -> str:
+        ranks = {"was": self.rank_was or "–", "now": self.rank_now or "–"}
+        if self.rank_alone in {None, self.rank_was, self.rank_now}:
+            return gettext("rank %(was)s → %(now)s") % ranks
+        return gettext("rank %(was)s → %(now)s (by itself %(was)s → %(alone)s)") % {
+            **ranks, "alone": self.rank_alone,
+        }  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:
         """Its numbers."""
         names = (
-            "key", "workload", "rank_was", "rank_now", "usd_was", "usd_now",
+            "key", "workload", "rank_was", "rank_now", "rank_alone", "usd_was", "usd_now",
             "usd_percent",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
@@ -210,16 +228,20 @@ class Change:
         if self.kind is Kind.MODEL:
             n = len(self.effects)
             found += [ngettext("%(n)s rank", "%(n)s ranks", n) % {"n": number(n)}] if n else []
-        elif done := gettext("; ").join(self._done()):
-            found.append(self._together(done) if self.others else done)
+        else:
+            if done := self._done(Effect.words):
+                found.append(self._together(done) if self.others else done)
+            if pushed := self._done(Effect.by_others):
+                found.append(pushed)
         return gettext("; ").join(found) or (pgettext("effect", "none") if self.effects else "–")
 
-    def _done(self) -> Iterator[str]:
+    def _done(self, words: Callable[[Effect], Iterator[str]]) -> str:
         """What became of the offer, for each workload where that is anything."""
-        for each in self.effects:
-            if words := gettext(", ").join(each.words()):
-                named = each.workload + gettext(": ") if len(self.effects) > 1 else ""
-                yield named + words
+        said = [(each.workload, gettext(", ").join(words(each))) for each in self.effects]
+        several = len(said) > 1
+        return gettext("; ").join(
+            title + gettext(": ") + text if several else text for title, text in said if text
+        )
 
     def _together(self, done: str) -> str:
         """Nobody can tell which of an offer's changes did it: it is said of none alone."""

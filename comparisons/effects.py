@@ -1,7 +1,13 @@
-"""What became of each offer between two answers: its rank and its cost, of each workload."""
+"""What became of each offer between two answers: its rank and its cost, of each workload.
 
+A rank may move without any doing of the offer. So each is asked for the rank that it would have now
+among the others as they were (`Effect.rank_alone`): what differs from that, the others did.
+"""
+
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from catalog.currency import Money
@@ -29,6 +35,8 @@ class Effects:
             if other is None:
                 continue
             old, new = ({r["key"]: r for r in one["results"]} for one in (other, each))
+            rows = (other["results"], each["results"])
+            alone = _alone(rows, offers, now["asked"]) if with_ranks else {}
             for key in dict.fromkeys((*new, *old)):
                 pair = [
                     _place(rows.get(key), offer.get(key, {}), own, with_rank=with_ranks)
@@ -41,7 +49,8 @@ class Effects:
                 by_side = {f"{name}_{side}": p[name] for side, p in
                            zip(("was", "now"), pair, strict=True)
                            for name in ("rank", "usd", "spread")}  # fmt: skip
-                effect = Effect(key=key, workload=title, cost_percent=cost, **by_side)
+                effect = Effect(key=key, workload=title, cost_percent=cost,
+                                rank_alone=alone.get(key), **by_side)  # fmt: skip
                 self.found.setdefault(key, []).append(effect)
 
     def of(self, key: str) -> tuple[Effect, ...]:
@@ -84,3 +93,57 @@ def _place(result: Row | None, offer: Row, money: Money, *, with_rank: bool) -> 
         "cost": money.amount(usd, offer),
         "spread": None if None in {low, high, step_s} else (high - low) / 2 / step_s,
     }
+
+
+# --- Whose doing a rank is --------------------------------------------------------------------
+
+
+def _alone(
+    results: Iterable[list[Row]], offers: Iterable[Mapping[str, Row]], asked: Row
+) -> dict[str, int]:
+    """Of each offer of both, its rank now among the others as they were.
+
+    Empty where ranks do not stand in the order that we know: of what an older version kept, or of
+    what a watch remembers of several runs.
+    """
+    before, after = (
+        {
+            row["key"]: _order(row, known.get(row["key"], {}), asked)
+            for row in sorted(rows, key=itemgetter("rank"))
+        }
+        for rows, known in zip(results, offers, strict=True)
+    )
+    for order in (before, after):
+        places = [place for place in order.values() if place is not None]
+        if len(places) < len(order) or places != sorted(places):
+            return {}
+    return {
+        key: rank if after[key] == place else 1 + bisect_left(_without(key, before), after[key])
+        for rank, (key, place) in enumerate(before.items(), 1)
+        if key in after
+    }
+
+
+def _without(key: str, order: Mapping[str, Any]) -> list[Any]:
+    return [place for other, place in order.items() if other != key]
+
+
+def _order(result: Row, offer: Row, asked: Row) -> tuple[Any, ...] | None:
+    """What `catalog.estimates` ranks by, the first first; None where an answer did not keep it."""
+    estimate = result["estimate"]
+    first: tuple[Any, ...]
+    match asked["objective"]:
+        case "time":
+            rate = estimate["tokens_per_s"]
+            first = (1 / rate if rate else estimate["step_time_s"],)
+        case "efficiency":
+            share = estimate["fabric_efficiency"]
+            first = (None if share is None else -share,)
+        case objective:
+            usd = result["usd_per_step" if result["usd_per_mtoken"] is None else "usd_per_mtoken"]
+            stale_too = asked["filter"].get("include_stale") in (True, "true")
+            first = (usd is None, bool(offer.get("outdated")) and not stale_too, usd or 0.0)
+            if objective == "gpus":
+                first = (estimate["gpus"], *first)
+    place = (*first, offer.get("provider"), offer.get("instance_type"))
+    return None if None in place else place

@@ -160,6 +160,7 @@ KEPT: Json = {
 _REGION: Json = _or_null(_WORDS) | {
     "description": "Of that side, where the two are of different regions"
 }
+_PLACE: Json = {"type": ["integer", "null"]}
 CHANGE: Json = {
     "type": "object",
     "required": ["kind", "what", "was", "now", "delta_percent", "was_text", "now_text", "effect"],
@@ -179,6 +180,22 @@ CHANGE: Json = {
         "now_region": _REGION,
         "status": _or_null(_WORDS)
         | {"description": "Why one side has no offer; null where both have one"},
+        "effects": {
+            "type": "array",
+            "description": "What became of the offer, of each workload",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "rank_was": _PLACE,
+                    "rank_now": _PLACE,
+                    "rank_alone": _PLACE
+                    | {
+                        "description": "Where it would rank now, had none but this offer changed: "
+                        "as rank_was, where others moved it; null where nobody can say"
+                    },
+                },
+            },
+        },
         "effects_shared_with": {
             "type": "integer",
             "description": "How many more changes of the offer the effects are as much owed to",

@@ -1,4 +1,4 @@
-"""What is no change of one offer's price: another offer, another region, an age."""
+"""What is no change of one offer's price: another offer, another region, an age, others' doings."""
 
 import csv
 import io
@@ -16,6 +16,10 @@ from tests.comparisons.conftest import DAY, IB, MONDAY, PICKS, facts, offer
 
 def causes(run: Run, key: str) -> list[Change]:
     return [each for each in runs.since(run) if each.key == key and each.kind is not Kind.RANK]
+
+
+def rank_of(run: Run, key: str) -> Change:
+    return next(each for each in runs.since(run) if each.key == key and each.kind is Kind.RANK)
 
 
 def roce(usd: str, region: str):
@@ -152,6 +156,7 @@ def test_a_price_that_is_current_again_is_a_cause(aged):
     assert change.was_text.startswith("too old to rank beside fresh ones, seen on 20")
     assert change.now_text.startswith("fresh enough to rank, seen on 20")
     assert (change.effect, change.others) == ("rank 4 → 1", 0)
+    assert rank_of(aged, "acme/dark").effect == "rank 1 → 2 because of other offers"
     assert summary(runs.since(aged)) == "1 age of a price, 4 ranks"
 
 
@@ -174,3 +179,28 @@ def test_an_answer_that_kept_no_age_tells_no_change_of_it(aged):
     for each in was["offers"]:
         each["not_kept"] = ["outdated"]
     assert Kind.FRESHNESS not in {each.kind for each in changes(was, aged.results)}
+
+
+def test_a_rank_that_others_moved_is_credited_to_no_change_of_the_offer(saved, market):
+    """A fact of the first is found out, and another gets cheaper: it is second by the other's."""
+    market(days=1, dark="10")
+    comparison = saved()
+    runs.refresh(comparison)
+    known = offer("dark", "10", facts=facts("acme/dark", vcpus=96))
+    market(days=2, roce="9", dark=None, more=(known,))
+    run = runs.refresh(comparison)
+    (fact,) = causes(run, "acme/dark")
+    assert (fact.kind, fact.effect) == (Kind.FACT, "rank 1 → 2 because of other offers")
+    (cheaper,) = causes(run, "acme/roce")
+    assert cheaper.effect == "rank 2 → 1, cost of work −44 %"
+    assert [each.rank_alone for each in (*fact.effects, *cheaper.effects)] == [1, 1]
+    assert fact.as_json()["effects"][0]["rank_alone"] == 1
+
+
+def test_a_rank_that_an_offer_and_others_moved_says_how_far_it_went_by_itself(saved, market):
+    market(days=1, dark="10")
+    comparison = saved()
+    runs.refresh(comparison)
+    market(days=2, dark="18", ib="13")
+    (dearer,) = causes(runs.refresh(comparison), "acme/dark")
+    assert dearer.effect == "rank 1 → 3 (by itself 1 → 2), cost of work +80 %"
