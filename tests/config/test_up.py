@@ -200,8 +200,10 @@ def test_under_make_a_signal_to_make_alone_ends_it_all(home: Path) -> None:
     recipe = f"serve:\n\t@exec {sys.executable} manage.py up\n"
     makefile = home.parent / "Makefile"
     makefile.write_text(recipe)
+    # Tests in the background of a script are deaf to a SIGINT, and would hand that on.
+    make = ("env", "--default-signal=INT", "make", "-f", str(makefile), "serve")
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        launcher = Launcher(home, command=("make", "-f", str(makefile), "serve")).ready()
+        launcher = Launcher(home, command=make).ready()
         assert launcher.end(signum) < 16
         assert nothing_left(home)
         assert not any("***" in line for line in launcher.said)
