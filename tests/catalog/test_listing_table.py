@@ -1,14 +1,12 @@
 """The narrow table that lists are made by follows whatever is written to the tables behind it."""
 
-import time
-from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from io import StringIO
-from threading import Thread
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -17,6 +15,7 @@ from catalog.models import Country, InstanceType, Offer, Region
 from catalog.records import NO_PRICE_FOUND
 from tests.catalog.conftest import DAY, offer, scrape
 from tests.catalog.market import open_market
+from tests.meanwhile import meanwhile
 
 pytestmark = pytest.mark.django_db
 OSLO = {"region": "oslo", "price_model": "on_demand"}
@@ -160,30 +159,7 @@ def test_a_session_without_a_search_path_writes_as_any_other() -> None:
 def test_two_who_write_at_once_leave_out_nothing_of_each_other(said: str) -> None:
     """The second waits until the first has committed; with neither, its own would be missing."""
     open_market()
-    waits = Thread(target=as_another, args=(SECOND[said],))
-    with transaction.atomic():
-        Offer.objects.filter(**IN_OSLO).update(usd_per_hour=48, usd_per_gpu_hour=6)
-        waits.start()
-        waits_for_a_lock()
-    waits.join()
+    dearer = partial(Offer.objects.filter(**IN_OSLO).update, usd_per_hour=48, usd_per_gpu_hour=6)
+    meanwhile(dearer, SECOND[said])
     assert SAME not in broken()
     assert (Decimal(6),) in rows("usd_per_gpu_hour")
-
-
-def as_another(write: Callable[[], object]) -> None:
-    write()
-    connection.close()
-
-
-def waits_for_a_lock() -> None:
-    """Until another session of this database waits for one; at most 10 s."""
-    with connection.cursor() as cursor:
-        for _ in range(1000):
-            cursor.execute(
-                "select from pg_stat_activity "
-                "where datname = current_database() and wait_event_type = 'Lock'"
-            )
-            if cursor.fetchone() is not None:
-                return
-            time.sleep(0.01)
-    raise AssertionError("nobody waits")
