@@ -217,17 +217,27 @@ def _named(question: Asked) -> dict[str, Any]:
 
 
 def _place(result: Mapping[str, Any], question: Asked) -> tuple[Any, ...]:
-    """Best first; prices too old to rank after fresher ones, and unpublished ones last."""
-    estimate, rate = result["estimate"], result["estimate"]["tokens_per_s"]
-    name = (result["offer"]["provider"], result["offer"]["instance_type"])
-    if question.objective == "time":
-        return 1 / rate if rate else estimate["step_time_s"], name
-    if question.objective == "efficiency":
-        return -estimate["fabric_efficiency"], name
+    """Best first, and of equals by name."""
+    offer, estimate = result["offer"], result["estimate"]
     if question.work is not None:
         usd = result["usd_for_the_job"]
     else:
-        usd = result["usd_per_mtoken"] if rate else result["usd_per_step"]
-    outdated = result["offer"]["outdated"] and not question.query.include_stale
-    place = (usd is None, outdated, usd or 0.0, name)
-    return (estimate["gpus"], *place) if question.objective == "gpus" else place
+        usd = result["usd_per_mtoken"] if estimate["tokens_per_s"] else result["usd_per_step"]
+    outdated = offer["outdated"] and not question.query.include_stale
+    by = ranked_by(question.objective, estimate, usd, outdated=outdated)
+    return (*by, offer["provider"], offer["instance_type"])
+
+
+def ranked_by(
+    objective: str, estimate: Mapping[str, Any], usd: float | None, *, outdated: bool
+) -> tuple[Any, ...]:
+    """What an objective ranks by, the least first; a price too old to rank after all fresher ones,
+    and one that is not published last.
+    """
+    if objective == "time":
+        rate = estimate["tokens_per_s"]
+        return (1 / rate if rate else estimate["step_time_s"],)
+    if objective == "efficiency":
+        return (-estimate["fabric_efficiency"],)
+    place = (usd is None, outdated, usd or 0.0)
+    return (estimate["gpus"], *place) if objective == "gpus" else place

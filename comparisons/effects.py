@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from catalog.currency import Money
+from catalog.estimates import ranked_by
 from catalog.templatetags.quantities import day_of
 from comparisons.change import REPLACED, Change, Effect, Kind, another, percent
 from comparisons.form import Snapshot
@@ -129,21 +130,13 @@ def _without(key: str, order: Mapping[str, Any]) -> list[Any]:
 
 
 def _order(result: Row, offer: Row, asked: Row) -> tuple[Any, ...] | None:
-    """What `catalog.estimates` ranks by, the first first; None where an answer did not keep it."""
-    estimate = result["estimate"]
-    first: tuple[Any, ...]
-    match asked["objective"]:
-        case "time":
-            rate = estimate["tokens_per_s"]
-            first = (1 / rate if rate else estimate["step_time_s"],)
-        case "efficiency":
-            share = estimate["fabric_efficiency"]
-            first = (None if share is None else -share,)
-        case objective:
-            usd = result["usd_per_step" if result["usd_per_mtoken"] is None else "usd_per_mtoken"]
-            stale_too = asked["filter"].get("include_stale") in (True, "true")
-            first = (usd is None, bool(offer.get("outdated")) and not stale_too, usd or 0.0)
-            if objective == "gpus":
-                first = (estimate["gpus"], *first)
-    place = (*first, offer.get("provider"), offer.get("instance_type"))
+    """What the answer was ranked by, the first first; None where it did not keep it."""
+    estimate, objective = result["estimate"], asked["objective"]
+    if objective == "efficiency" and estimate["fabric_efficiency"] is None:
+        return None
+    usd = result["usd_per_step" if result["usd_per_mtoken"] is None else "usd_per_mtoken"]
+    stale_too = asked["filter"].get("include_stale") in (True, "true")
+    outdated = bool(offer.get("outdated")) and not stale_too
+    by = ranked_by(objective, estimate, usd, outdated=outdated)
+    place = (*by, offer.get("provider"), offer.get("instance_type"))
     return None if None in place else place
