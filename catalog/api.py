@@ -56,7 +56,7 @@ def _written(query: OfferQuery, request: Request) -> HttpResponseBase:
     found = offers.written(query)
     said: dict[str, Any] = replies.neighbours(request, found.next, found.previous)
     if query.format is Format.JSON:
-        said |= offers.said(query)
+        said |= found.said()
     name = query_words.file_name(query)
     return replies.listed(name, query.format, query.keys, found.rows, said, whole=query.whole)
 

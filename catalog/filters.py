@@ -1,9 +1,9 @@
 """The query string of an offers list, checked: one for the page, the API and CSV.
 
-Every filter is an SQL condition over a column of `offer_listing`, in SQL's own three-valued logic:
-a comparison with an unknown is neither true nor false. A row is listed where all conditions are
-true; `include_unknown=<field>` lets a condition pass where it is not false; and a row is *left out
-by an unknown* where the conjunction of all is neither. What has no place in a row (`applies`) is no
+Every filter is a condition over columns of the listing, in three-valued logic (`columnar`): a
+comparison with an unknown is neither true nor false. A row is listed where all conditions are true;
+`include_unknown=<field>` lets a condition pass where it is not false; and a row is *left out by an
+unknown* where the conjunction of all is neither. What has no place in a row (`applies`) is no
 unknown: it is false of every value. `offers.py` runs the query.
 """
 
@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
+import numpy as np
 from django.http import QueryDict
 
-from catalog.applies import arises_sql
+from catalog.columnar import FALSE, TRUE, Columns, Holds, Truths, compared, let_through
 from catalog.currency import Currency, in_currency
 from catalog.facts import gpus
 from catalog.query import (
@@ -52,52 +54,68 @@ from catalog.records import (
 class Filter:
     """One parameter: how its text is read, the condition it makes, the columns it looks at.
 
-    `sql` has one %s. A `many` filter takes a list (commas and repetition: their union).
+    A `many` filter takes a list (commas and repetition: their union).
     """
 
     name: str
     title: str
-    sql: str
+    condition: Callable[[Columns, Any], Truths]
     read: Callable[[str], object]
     fields: tuple[str, ...]
     many: bool = False
 
-    def condition(self, value: object) -> str:
-        """The SQL of this filter at `value`; `false` turns a yes-or-no condition around."""
-        sql = f"not ({self.sql})" if value is False else f"({self.sql})"
-        return f"({sql} and {self.arises})" if self.arises else sql
+    def truths(self, columns: Columns, value: object) -> Truths:
+        """Its condition at `value` in each row; `false` turns a yes-or-no condition around."""
+        truths = self.condition(columns, value)
+        if value is False:
+            truths = -truths
+        arises = self.arises(columns)
+        return truths if arises is None else np.where(arises, truths, FALSE)
 
-    @property
-    def arises(self) -> str:
-        """SQL: whether what it looks at has a place in a row; empty where it has in each."""
-        return " and ".join(filter(None, map(arises_sql, self.fields)))
-
-    def parameters(self, value: object) -> list[object]:
-        """What fills the %s of the condition."""
-        return [] if isinstance(value, bool) else [value]
-
-
-def _among(name: str, title: str, read: Callable[[str], str], column: str = "") -> Filter:
-    column = column or name
-    return Filter(name, title, f"{column} = any(%s)", read, (column,), many=True)
+    def arises(self, columns: Columns) -> Holds | None:
+        """Where what it looks at has a place; None where it has in each row."""
+        places = [p for name in self.fields if (p := columns.arises(name)) is not None]
+        return np.logical_and.reduce(places) if places else None
 
 
-def _at_least(name: str, title: str, column: str = "") -> Filter:
-    column = column or name.removesuffix("_min")
-    return Filter(name, title, f"{column} >= %s::numeric", number, (column,))
+def _among(name: str, title: str, read: Callable[[str], str]) -> Filter:
+    return Filter(
+        name, title, lambda c, words: c.words(name).among(words), read, (name,), many=True
+    )
+
+
+def _at_least(name: str, title: str) -> Filter:
+    column = name.removesuffix("_min")
+    return _limit(name, title, np.greater_equal, column)
 
 
 def _at_most(name: str, title: str) -> Filter:
     column = name.removesuffix("_max")
-    return Filter(name, title, f"{column} <= %s::numeric", number, (column,))
+    return _limit(name, title, np.less_equal, column)
 
 
-def _yes_or_no(name: str, title: str, sql: str, *fields: str) -> Filter:
-    return Filter(name, title, sql, truth, fields)
+def _limit(name: str, title: str, compare: Callable[..., Holds], column: str) -> Filter:
+    def condition(columns: Columns, limit: str) -> Truths:
+        return compared(compare, columns.floats(column), float(limit))
+
+    return Filter(name, title, condition, number, (column,))
 
 
-_LINKED = ", ".join(f"'{word}'" for word in NVLINK)
-_SEARCHED = "concat_ws(' ', provider_title, provider, instance_type, gpu, region, fabric, tier)"
+def _yes_or_no(
+    name: str, title: str, condition: Callable[[Columns], Truths], *fields: str
+) -> Filter:
+    return Filter(name, title, lambda columns, _: condition(columns), truth, fields)
+
+
+def _nvlink(columns: Columns) -> Truths:
+    """By its word, or by its domain: unknown only where neither is known."""
+    domain = compared(np.greater, columns.floats("nvlink_domain_gpus"), 1)
+    return np.maximum(columns.words("scale_up").among(NVLINK), domain)
+
+
+def _has_words(columns: Columns, words: Sequence[str]) -> Truths:
+    found = (all(word in text for word in words) for text in columns.searched)
+    return np.fromiter((TRUE if each else FALSE for each in found), np.int8, len(columns.offers))
 
 
 def _of_gpus(attribute: str) -> list[str]:
@@ -117,20 +135,19 @@ FILTERS: Mapping[str, Filter] = {
         _at_least("gpu_memory_gb_min", "GB per GPU"),
         _at_least("total_gpu_memory_gb_min", "GB in all"),
         _among("scale_up", "How joined", one_of(ScaleUp)),
-        _yes_or_no(
-            "nvlink",
-            "NVLink",
-            f"scale_up in ({_LINKED}) or nvlink_domain_gpus > 1",
-            "scale_up",
-            "nvlink_domain_gpus",
-        ),
+        _yes_or_no("nvlink", "NVLink", _nvlink, "scale_up", "nvlink_domain_gpus"),
         _at_least("nvlink_generation_min", "NVLink generation"),
         _at_least("nvlink_domain_gpus_min", "NVLink domain"),
         _at_least("scale_up_domain_gpus_min", "Scale-up domain"),
         _at_least("domain_gpu_memory_gb_min", "GB in one domain"),
         _at_least("scale_up_gbytes_per_s_min", "Links of one GPU, GB/s one way"),
         _among("fabric", "Fabric", one_of(FabricKind)),
-        _yes_or_no("infiniband", "InfiniBand", "fabric = 'infiniband'", "fabric"),
+        _yes_or_no(
+            "infiniband",
+            "InfiniBand",
+            lambda columns: columns.words("fabric").among(("infiniband",)),
+            "fabric",
+        ),
         _at_least("fabric_gbits_per_s_min", "Fabric Gb/s"),
         _at_least("fabric_gbits_per_s_per_gpu_min", "Fabric Gb/s per GPU"),
         _among("gpudirect", "GPUDirect", one_of(Support)),
@@ -145,8 +162,13 @@ FILTERS: Mapping[str, Filter] = {
         _among("tier", "Tier", slug),
         _at_most("usd_per_hour_max", "$ per hour"),
         _at_most("usd_per_gpu_hour_max", "$ per GPU-hour"),
-        _yes_or_no("available", "Available", "available", "available"),
-        Filter("q", "Text", f"{_SEARCHED} ilike all(%s)", words, ()),
+        _yes_or_no(
+            "available",
+            "Available",
+            lambda columns: compared(np.equal, columns.floats("available"), 1),
+            "available",
+        ),
+        Filter("q", "Text", _has_words, words, ()),
     )
 }
 # A yes-or-no filter that the words of another decide: the words that mean yes.
@@ -203,24 +225,14 @@ class OfferQuery:
         """The keys of a row: the fields asked for, and the prices in the currency asked for."""
         return (*self.fields, *(self.currency.keys if self.currency else ()))
 
-    @property
-    def source(self) -> str:
-        """The listing as SQL: of now, or as of the time asked for."""
-        return "offer_listing" if self.as_of is None else "offer_listing_at(%s)"
-
-    @property
-    def at(self) -> list[object]:
-        """What fills the %s of `source`."""
-        return [] if self.as_of is None else [self.as_of]
-
-    def conditions(self) -> Iterator[tuple[Filter, str, list[object]]]:
-        """Each filter with its SQL condition and what fills it, unknowns let through as asked."""
+    def truths(self, columns: Columns) -> dict[str, Truths]:
+        """By filter, its condition in each row, unknowns let through as asked."""
+        found = {}
         for name, value in self.filters.items():
-            wanted = FILTERS[name]
-            sql = wanted.condition(value)
-            if self.lets_unknown_through(wanted):
-                sql = f"({sql} is not false)"
-            yield wanted, sql, wanted.parameters(value)
+            truths = FILTERS[name].truths(columns, value)
+            through = self.lets_unknown_through(FILTERS[name])
+            found[name] = let_through(truths) if through else truths
+        return found
 
     def lets_unknown_through(self, wanted: Filter) -> bool:
         """Whether `include_unknown` names this filter or a field that it looks at."""
@@ -336,7 +348,7 @@ def _opposed(filters: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _filter(reading: Reading, name: str) -> object:
-    """The value of one of FILTERS, as SQL takes it; None where it is absent."""
+    """The value of one of FILTERS; None where it is absent."""
     wanted = FILTERS[name]
     if wanted.many:
         return list(reading.many(name, wanted.read)) or None

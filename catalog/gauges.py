@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.counts import rows_of
 from catalog.models import QuarantinedRow
+from catalog.sql import rows_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import zlib
 
 from django.db import connection
 
-from catalog import listing_table
 from catalog.models import RawPayload
 from catalog.payloads import digest
 
@@ -44,10 +43,6 @@ CHECKS = {
         and o.run_id is distinct from l.published_run_id
         and o.collected_at <= coalesce(r.collected_at, now())
         and coalesce(r.quarantined, 0) = 0 and coalesce(r.reason, '') = ''""",
-    "I4 what lists are made by is what the tables say": f"""
-        select count(*) from (({listing_table.CONTENT}) except all
-        table catalog_listing) lacking full join (table catalog_listing except all
-        ({listing_table.CONTENT})) wrong using (offer_id)""",
     "I7 no price is 0, negative, NaN or infinite": """
         select count(*) from catalog_price where native_amount <= 0 or native_amount >= 'Infinity'
         or usd_per_hour <= 0 or usd_per_hour >= 'Infinity'""",

@@ -11,6 +11,14 @@ from catalog.freshness import LIMITS, MISSED_INTERVALS, UNPRICED, Limit
 from catalog.records import NO_PRICE_FOUND, OFFER_KEYS
 from catalog.scopes import REGIONAL
 
+MONEY = frozenset({"usd_per_hour", "usd_per_gpu_hour", "native_amount", "usd_rate"})
+NUMBERS = MONEY | {
+    "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb", "nvlink_generation", "scale_up_gbytes_per_s",
+    "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus", "nvlink_domain_gpus",
+    "domain_gpu_memory_gb", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s",
+    "fabric_gbits_per_s_per_gpu", "frontend_gbits_per_s", "max_gpus_on_one_fabric", "cliff",
+    "minimum_hours",
+}  # fmt: skip
 NOT_JOINED = "its provider says that instances are not joined in this region"
 # Keys that are not columns of the instance type.
 _OFFER = {
@@ -34,7 +42,7 @@ _OFFER = {
     "price_includes": "o.price_includes::text",
     "minimum_hours": "o.minimum_hours",
     "collected_at": "{collected_at}",
-    "stale": "{stale}",
+    "stale": "({at} > {stale_at})",
     "source_url": "{price}.source_url::text",
     "warnings": "o.warnings::text[] || case when t.by_region->o.region->>'multi_node' = 'no' "
     f"then array['{NOT_JOINED}'] else '{{{{}}}}' end",
@@ -54,6 +62,8 @@ _HELPERS = {
     "checked": "t.checked",
     "evidence": "t.evidence",
     "outdated": "({at} > {outdated_at})",
+    "outdated_at": "{outdated_at}",
+    "stale_at": "{stale_at}",
     "ended_at": "o.ended_at",
     # A number for what is one row of a list of types: of one type, sold in one way.
     "row_key": "hashtextextended(concat_ws('|', coalesce(o.via, ''), coalesce(o.tier, ''), "
@@ -90,7 +100,7 @@ def expressions(words: dict[str, str]) -> dict[str, str]:
     """Every column by its SQL, at NOW or THEN."""
     price, read = words["price"], words["collected_at"]
     words = words | {
-        "stale": _stale(f"({words['at']} - {read})", price),
+        "stale_at": _stale_at(read, price),
         "outdated_at": f"({read} + {_limit('outdated', price)})",
     }
     columns = {"offer_id": "o.id", "instance_type_id": "t.id"}
@@ -98,7 +108,6 @@ def expressions(words: dict[str, str]) -> dict[str, str]:
     columns |= {
         name: _of_type(name) if name in _REGIONAL else sql for name, sql in _HELPERS.items()
     }
-    columns |= {"outdated_at": "{outdated_at}"}
     return {name: sql.format_map(words) for name, sql in columns.items()}
 
 
@@ -110,13 +119,11 @@ def _of_type(name: str) -> str:
     return f"case when {here} ? '{name}' then {there} else t.{name} end"
 
 
-def _stale(age: str, price: str) -> str:
-    """Older than its limit, or than three intervals of a listing that is fetched live."""
-    missed = f"{age} > {MISSED_INTERVALS} * l.interval"
-    return (
-        f"({age} > {_limit('stale', price)} or "
-        f"(o.run_id is not null and l.fetched_live_at is not null and {missed}))"
-    )
+def _stale_at(read: str, price: str) -> str:
+    """When it is past its limit, or past three intervals of a listing that is fetched live."""
+    live = "o.run_id is not null and l.fetched_live_at is not null"
+    missed = f"case when {live} then {read} + {MISSED_INTERVALS} * l.interval end"
+    return f"least({read} + {_limit('stale', price)}, {missed})"
 
 
 def _limit(of: str, price: str) -> str:

@@ -1,8 +1,7 @@
 """The listing: one wide row an offer, under the names of DESIGN 7, as SQL.
 
-`offer_listing` is what is listed now: the narrow table that lists are made by, and what else there
-is to tell of an offer, joined as if some had none, so that what is not asked for stays unread.
-`offer_listing_at(as_of)` has the same columns with the price of the period that holds `as_of`.
+`offer_listing` is what is listed now; `offer_listing_at(as_of)` has the same columns with the price
+of the period that holds `as_of`.
 
 Of the past only prices are kept, so `offer_listing_at` answers the same next year: `available` is
 null there, `collected_at` is the last scrape before `as_of` that confirmed the price, and what is
@@ -12,41 +11,107 @@ print them with `trim_scale`.
 `offer_listing_of(offers)` has rows of now by their numbers. Its plan is kept by each connection: to
 plan a row's ninety columns takes longer than to read fifty rows.
 
+Whatever writes to the tables that the listing is made of gives it another *revision*, in the same
+transaction: who has read columns of it knows by that whether they still hold (`columnar`). It is
+written before the first row is, so one writes at a time, and two who do cannot lock each other out;
+publishing takes that lock first of all (`lock_catalog`), and may then find that nothing changes.
+
 A change of these texts or of `catalog.freshness.LIMITS` needs a migration that runs CREATE again
 (`tests/catalog/test_models.py` says so when it is missing).
 """
 
-from catalog import listing_table
-from catalog.listing_columns import COLUMNS, LISTED_THEN, NOW, THEN, expressions
+from collections.abc import Iterator
+
+from catalog.listing_columns import COLUMNS, LISTED_NOW, LISTED_THEN, NOW, THEN, expressions
+
+_TABLES = ("offer", "instancetype", "region", "country")
+_TOUCHED = {"insert": "new", "update": "new", "delete": "old"}
 
 
 def create() -> str:
-    """The statements that make the table, the view and the function anew."""
-    return f"{DROP}\n{listing_table.create()}\n{_view()}\n{_function()}\n{_BY_NUMBER}"
+    """The statements that make the view, the functions and the triggers anew."""
+    return "\n".join([DROP, _view(), _function(), _BY_NUMBER, _REVISION, *_triggers()])
 
 
-DROP = (
-    "drop function if exists offer_listing_of(bigint[]); "
-    "drop function if exists offer_listing_at(timestamptz); drop view if exists offer_listing;"
-    f"{listing_table.DROP}"
-)
+DROP = """
+drop function if exists offer_listing_of(bigint[]);
+drop function if exists offer_listing_at(timestamptz);
+drop view if exists offer_listing cascade;
+drop function if exists lock_catalog();
+drop function if exists one_writes_at_a_time() cascade;
+drop function if exists revise_where_touched() cascade;
+drop function if exists revise_listing() cascade;
+"""
 _BY_NUMBER = """
 create function offer_listing_of(offers bigint[]) returns setof offer_listing
 language plpgsql stable rows 50 as $$
 begin
   return query select * from offer_listing where offer_id = any(offers);
 end $$;"""
+_REVISION = """
+alter table catalog_catalogversion add column if not exists revision uuid;
+update catalog_catalogversion set revision = gen_random_uuid();
+create function lock_catalog() returns void language plpgsql set search_path from current as $$
+begin
+  perform from catalog_catalogversion where id = 1 for update;
+  if not found then
+    insert into catalog_catalogversion (id, version, bundle_digest) values (1, 0, '')
+    on conflict (id) do nothing;
+    perform from catalog_catalogversion where id = 1 for update;
+  end if;
+end $$;
+create function one_writes_at_a_time() returns trigger
+language plpgsql set search_path from current as $$
+begin
+  perform lock_catalog();
+  return null;
+end $$;
+create function revise_listing() returns trigger
+language plpgsql set search_path from current as $$
+begin
+  update catalog_catalogversion set revision = gen_random_uuid() where id = 1;
+  return null;
+end $$;
+create function revise_where_touched() returns trigger
+language plpgsql set search_path from current as $$
+begin
+  if exists (select from touched) then
+    update catalog_catalogversion set revision = gen_random_uuid() where id = 1;
+  end if;
+  return null;
+end $$;
+create trigger listing_waits before update of title, interval, fetched_live_at on catalog_provider
+  for each statement execute function one_writes_at_a_time();
+create trigger listing_is_revised after update of title, interval, fetched_live_at
+  on catalog_provider for each row
+  when ((old.title, old.interval, old.fetched_live_at is null)
+    is distinct from (new.title, new.interval, new.fetched_live_at is null))
+  execute function revise_listing();"""
+
+
+def _triggers() -> Iterator[str]:
+    for table in _TABLES:
+        yield f"""
+create trigger listing_waits before insert or update or delete or truncate on catalog_{table}
+  for each statement execute function one_writes_at_a_time();
+create trigger listing_is_revised_truncate after truncate on catalog_{table}
+  for each statement execute function revise_listing();"""
+        for statement, rows in _TOUCHED.items():
+            yield f"""
+create trigger listing_is_revised_{statement} after {statement} on catalog_{table}
+  referencing {rows} table as touched
+  for each statement execute function revise_where_touched();"""
 
 
 def _view() -> str:
-    read = expressions(NOW) | {name: f"s.{name}" for name in listing_table.COLUMNS}
-    read["outdated"] = "(now() > s.outdated_at)"
-    return f"""create view offer_listing as {_select(read)}
-  from catalog_listing s
-  left join catalog_offer o on o.id = s.offer_id
-  left join catalog_instancetype t on t.id = s.instance_type_id
-  left join catalog_provider p on p.slug = s.provider
-  left join catalog_provider l on l.slug = o.listed_by_id;"""
+    return f"""create view offer_listing as {_select(expressions(NOW))}
+  from catalog_offer o
+  join catalog_instancetype t on t.id = o.instance_type_id
+  left join catalog_provider p on p.slug = t.provider_id
+  left join catalog_provider l on l.slug = o.listed_by_id
+  left join catalog_region r on r.provider_id = t.provider_id and r.region = o.region
+  left join catalog_country c on c.code = coalesce(o.country, r.country)
+  where {LISTED_NOW};"""
 
 
 def _function() -> str:

@@ -89,7 +89,7 @@ def write_offers(
     ended = _end(cursor, lister, run, at, scope) if whole else 0
     _mark_cross_checks(cursor)
     if new > MANY:
-        cursor.execute("analyze catalog_offer, catalog_price, catalog_listing")
+        cursor.execute("analyze catalog_offer, catalog_price")
     return Counts(new, changed, ended, total - new - changed, written + ended)
 
 

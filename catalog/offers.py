@@ -1,33 +1,33 @@
-"""Lists of offers: the SQL behind the page, the API and CSV, one statement for the rows of each.
+"""Lists of offers: what the page, the API and CSV say of a query.
 
-The statement reads the view `offer_listing` (or, for `as_of`, the function of the same shape),
-keeps the rows whose conditions all hold, folds them to one row a type where asked, and walks them
-by keyset: a cursor holds the sort values of the last row seen, so pages stay stable while offers
-come and go. A list of 20,000 is answered by Postgres alone; Python only joins the lines.
+Which rows a list has, and in which order, is found in the columns of the listing (`columnar`); the
+rows of a page are then read by their numbers, by one statement that also says whether the listing
+is still the one of the columns. Lists of types are folded to the lowest region of each row. A list
+is walked by keyset: a cursor holds the sort values of the last row seen, so pages stay stable while
+offers come and go.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from itertools import chain, islice
 from typing import Any
 
+import numpy as np
 import orjson
 from django.db.models import Min
+from numpy.typing import NDArray
 
-from catalog.counts import Counts, count, rows_of, rows_read
+from catalog.columnar import Columns, Floats, Holds, Moved, Places, Words, in_one_piece
+from catalog.counts import counts_of
 from catalog.filters import OfferQuery, Rows, contradictions
+from catalog.listing_columns import MONEY
 from catalog.models import Price
+from catalog.narrowed import Narrowed
 from catalog.paging import Cursor
 from catalog.records import OFFER_KEYS
+from catalog.sql import rows_of, rows_read
 
-MONEY = frozenset({"usd_per_hour", "usd_per_gpu_hour", "native_amount", "usd_rate"})
-NUMBERS = MONEY | {
-    "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb", "nvlink_generation", "scale_up_gbytes_per_s",
-    "scale_up_pair_gbytes_per_s", "scale_up_domain_gpus", "nvlink_domain_gpus",
-    "domain_gpu_memory_gb", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s",
-    "fabric_gbits_per_s_per_gpu", "frontend_gbits_per_s", "max_gpus_on_one_fabric", "cliff",
-    "minimum_hours",
-}  # fmt: skip
 # What a page needs of a row besides the keys that everyone gets.
 HELPERS = (
     "provider_title", "offer_id", "instance_type_id", "continent", "evidence", "checked",
@@ -41,13 +41,14 @@ EVIDENCE = (
     "fabric_gbits_per_s_per_nic", "gpudirect_rdma",
 )  # fmt: skip
 # The last sort keys: of one type, what tells its rows apart whichever region speaks for them.
-APART = {
-    Rows.TYPE: ("coalesce(via, '')", "coalesce(tier, '')", "price_model"),
-    Rows.REGION: ("offer_id",),
-}
-# By price: what is not published stands last, and what is too old to rank after all fresher.
+APART = {Rows.TYPE: ("via", "tier", "price_model"), Rows.REGION: ()}
+# What is not published stands last, and what is too old to rank after all fresher.
 PRICED_FIRST = "usd_per_gpu_hour is null, outdated"
-ALL = "unbounded preceding and unbounded following"
+
+
+FEW = 1000  # rows that are read by their numbers
+
+Values = NDArray[Any]
 
 
 class Row(dict[str, Any]):
@@ -85,11 +86,15 @@ def page(query: OfferQuery, facets: Iterable[str] = (), evidence: Sequence[str] 
     BadQuery
         Where the cursor was not given out for this very list.
     """
-    columns = (*OFFER_KEYS, *HELPERS, "regions")
-    walk = _Walk(query, columns, evidence=evidence)
-    keys = (*columns, *(query.currency.keys if query.currency else ()))
+    return in_one_piece(lambda: _page(query, list(facets), evidence))
+
+
+def _page(query: OfferQuery, facets: list[str], evidence: Sequence[str]) -> Page:
+    names = (*OFFER_KEYS, *HELPERS, "regions")
+    walk = _Walk(query, names, evidence=evidence)
+    keys = (*names, *(query.currency.keys if query.currency else ()))
     rows = [Row(keys, row) for row in walk.rows]
-    counts = count(query, facets)
+    counts = counts_of(walk.narrowed, facets)
     priced = [row for row in rows if row["usd_per_gpu_hour"] is not None]
     return Page(
         rows=rows,
@@ -105,13 +110,9 @@ def page(query: OfferQuery, facets: Iterable[str] = (), evidence: Sequence[str] 
 
 def cheapest(query: OfferQuery) -> list[Row]:
     """Every row of the list, not a page of it: what the cost model ranks; `query.only` of them."""
-    columns = (*OFFER_KEYS, *HELPERS, "regions")
-    matching, values = _matching(query)
-    shown = ", ".join(_select(column) for column in columns)
-    sql = (
-        f"with page as ({matching}) select {shown} from page join {query.source} l using (offer_id)"
-    )
-    return [Row(columns, row) for row in rows_of(sql, [*values, *query.at])]
+    names = (*OFFER_KEYS, *HELPERS, "regions")
+    everything = replace(query, whole=True)
+    return in_one_piece(lambda: [Row(names, row) for row in _Walk(everything, names).rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,25 @@ class Written:
     rows: Iterable[bytes]
     next: str | None
     previous: str | None
+    narrowed: Narrowed
+
+    def said(self) -> dict[str, Any]:
+        """What the API says of the list besides its rows."""
+        query = self.narrowed.query
+        counts = counts_of(self.narrowed, query.facets)
+        found: dict[str, Any] = {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
+        if opposed := contradictions(query):
+            found["contradictions"] = opposed
+        if query.count:
+            found["count"] = counts.rows
+        if query.currency:
+            found["currency"] = query.currency.as_json()
+        if query.facets:
+            found["facets"] = {
+                name: [{"value": value, "count": rows} for value, rows in values]
+                for name, values in counts.facets.items()
+            }
+        return found
 
 
 def written(query: OfferQuery) -> Written:
@@ -131,27 +151,8 @@ def written(query: OfferQuery) -> Written:
     BadQuery
         Where the cursor was not given out for this very list.
     """
-    walk = _Walk(query, query.fields, as_json=True)
-    return Written((row[0].encode() for row in walk.rows), walk.next, walk.previous)
-
-
-def said(query: OfferQuery) -> dict[str, Any]:
-    """What the API says of the list besides its rows."""
-    asked = query.filters or query.count or query.facets
-    counts = count(query, query.facets) if asked else Counts()  # without a filter none is left out
-    found: dict[str, Any] = {"left_out": counts.left_out, "left_out_by": counts.left_out_by}
-    if opposed := contradictions(query):
-        found["contradictions"] = opposed
-    if query.count:
-        found["count"] = counts.rows
-    if query.currency:
-        found["currency"] = query.currency.as_json()
-    if query.facets:
-        found["facets"] = {
-            name: [{"value": value, "count": rows} for value, rows in values]
-            for name, values in counts.facets.items()
-        }
-    return found
+    walk = in_one_piece(lambda: _Walk(query, query.fields, as_json=True))
+    return Written((row[0].encode() for row in walk.rows), walk.next, walk.previous, walk.narrowed)
 
 
 def begins(as_of: datetime | None) -> date | None:
@@ -173,38 +174,7 @@ def of_type(instance_type_id: int) -> list[Row]:
     return [Row(columns, row) for row in rows_of(sql, [instance_type_id])]
 
 
-# --- The statement ----------------------------------------------------------------------------
-
-
-def _where(query: OfferQuery) -> tuple[str, list[object]]:
-    """The conjunction of all conditions and what fills it."""
-    kept = [(sql, values) for _, sql, values in query.conditions()]
-    kept += [(f"{column} = any(%s)", [list(numbers)]) for column, numbers in query.only.items()]
-    sql = " and ".join(sql for sql, _ in kept) or "true"
-    return sql, [value for _, values in kept for value in values]
-
-
-def _matching(query: OfferQuery, columns: Iterable[str] = ("offer_id",)) -> tuple[str, list[Any]]:
-    """A subquery of the rows that match, folded to one a type where asked.
-
-    It carries `columns` alone, for rows are sorted here and the wide ones would cost most.
-    """
-    where, values = _where(query)
-    shown = ", ".join(dict.fromkeys(["offer_id", *columns]))
-    if query.rows is Rows.REGION:
-        return f"select {shown}, 1 as regions from {query.source} where {where}", [
-            *query.at,
-            *values,
-        ]
-    # The lowest region speaks; a price too old to rank, or none, only where there is no other.
-    lowest = f"{PRICED_FIRST}, usd_per_gpu_hour, region nulls last, offer_id"
-    # In the order in which the lowest is found, so that they are sorted once.
-    regions = f"partition by row_key order by {lowest} rows between {ALL}"
-    sql = (
-        f"select distinct on (row_key) {shown}, count(*) over ({regions}) as regions "
-        f"from {query.source} where {where} order by row_key, {lowest}"
-    )
-    return sql, [*query.at, *values]
+# --- The rows -----------------------------------------------------------------------------------
 
 
 def _select(column: str, evidence: Iterable[str] = EVIDENCE) -> str:
@@ -218,33 +188,85 @@ def _select(column: str, evidence: Iterable[str] = EVIDENCE) -> str:
     return f"trim_scale({column})::text as {column}" if column in MONEY else column
 
 
-def _sort_keys(query: OfferQuery) -> list[tuple[str, bool]]:
-    """Expressions that never are null, each with its direction; together they name one row.
+def _read(
+    of: Columns, rows: Places, regions: Places, shown: Sequence[str]
+) -> Iterator[tuple[Any, ...]]:
+    """What is shown of these rows, in their order, as they are taken.
+
+    Raises
+    ------
+    Moved
+        Where they are of another listing than the columns.
+    """
+    offers, at = of.offers[rows].tolist(), [] if of.as_of is None else [of.as_of]
+    source = "offer_listing" if of.as_of is None else "offer_listing_at(%s)"
+    answer: Callable[..., Iterable[tuple[Any, ...]]] = rows_read
+    if len(offers) <= FEW:
+        answer, at = rows_of, [*at, offers]
+        source = f"(select * from {source} where offer_id = any(%s))"
+        if of.as_of is None:
+            source = "offer_listing_of(%s)"
+    sql = (
+        f"select {', '.join(shown)}, (select revision::text from catalog_catalogversion) "
+        "from unnest(%s::bigint[], %s::integer[]) with ordinality page (offer_id, regions, place) "
+        f"join {source} l using (offer_id) order by place"
+    )
+    found = 0
+    for *row, revision in answer(sql, [offers, regions.tolist(), *at]):
+        if revision != of.revision:
+            raise Moved
+        found += 1
+        yield tuple(row)
+    if found < len(offers):
+        raise Moved
+
+
+# --- Their order ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """One sort key of the rows of a list: the lower its value, the earlier a row."""
+
+    values: Values
+    sign: int = 1
+    words: Words | None = None  # of which the values are places
+
+    @classmethod
+    def of(cls, column: Words | Floats, rows: Places, *, descending: bool = False) -> "_Key":
+        """By a column; where it is unknown, any value."""
+        sign = -1 if descending else 1
+        if isinstance(column, Words):
+            return cls(sign * column.places[rows], sign, column)
+        return cls(sign * np.nan_to_num(column[rows]), sign)
+
+    def said(self, row: int) -> float | str | None:
+        """What a cursor says of a row: what holds for a listing of another revision."""
+        value = self.sign * self.values[row]
+        if self.words is None:
+            return float(value)
+        return self.words.words[value] if value >= 0 else None
+
+    def value(self, said: Any) -> float:
+        """The value of what a cursor says."""
+        return self.sign * (float(said) if self.words is None else self.words.place(said))
+
+
+def _sort_keys(query: OfferQuery, of: Columns, rows: Places) -> list[_Key]:
+    """What the rows of a list are sorted by; together the keys name one row.
 
     Unknown sorts last both ways, so whether a value is known is a key of its own, ahead of it.
     """
-    keys: list[tuple[str, bool]] = []
+    keys: list[_Key] = []
     for name, descending in query.sort:
-        keys.append((f"({name} is null)", False))
+        column = of[name]
+        unknown = column.places < 0 if isinstance(column, Words) else np.isnan(column)
+        keys.append(_Key(unknown[rows]))
         if query.sorts_by_price and not keys[1:]:
-            keys.append(("outdated", False))
-        keys.append((_known(name), descending))
-    named = {name for name, _ in query.sort}
-    keys += [(name, False) for name in ("provider", "instance_type") if name not in named]
-    return keys + [(apart, False) for apart in APART[query.rows]]
-
-
-def _known(name: str) -> str:
-    """The value of a column, or any value of its type where it is unknown."""
-    if name in NUMBERS:
-        return f"coalesce({name}, 0)"
-    empty = {
-        "available": "false",
-        "stale": "false",
-        "usd_rate_date": "'epoch'::date",
-        "collected_at": "'epoch'::timestamptz",
-    }.get(name, "''")
-    return f"coalesce({name}, {empty})"
+            keys.append(_Key.of(of.floats("outdated"), rows))
+        keys.append(_Key.of(column, rows, descending=descending))
+    keys += [_Key.of(of[name], rows) for name in ("provider", "instance_type", *APART[query.rows])]
+    return keys if query.rows is Rows.TYPE else [*keys, _Key(of.offers[rows])]
 
 
 class _Walk:
@@ -253,83 +275,61 @@ class _Walk:
     def __init__(
         self,
         query: OfferQuery,
-        columns: Sequence[str],
+        names: Sequence[str],
         *,
         evidence: Iterable[str] = EVIDENCE,
         as_json: bool = False,
     ) -> None:
         self.query = query
-        self.keys = _sort_keys(query)
-        self.next = self.previous = None
+        self.narrowed = Narrowed.by(query)
+        self.next: str | None = None
+        self.previous: str | None = None
         at = Cursor.read(query.cursor, _list_of(query))
-        selected = [_select(column, evidence) for column in columns]
+        rows, regions = self.narrowed.listed()
+        self.keys = _sort_keys(query, self.narrowed.columns, rows)
+        listed = self._in_order(at)
+        shown = [_select(name, evidence) for name in names]
         if query.currency:
-            selected += query.currency.selected
-        sql, values = self._statement(", ".join(selected), at, as_json=as_json)
-        self.rows: Iterable[tuple[Any, ...]] = rows_read(sql, values)
-        if query.whole:
-            return
-        rows = rows_of(sql, values)
-        more = len(rows) > query.page_size
-        rows = rows[: query.page_size]
-        if at and at.backward:
-            rows.reverse()
-        self.rows = rows
-        ahead, behind = (bool(at), more) if at and at.backward else (more, bool(at))
-        self.next = self._cursor(rows[-1], backward=False) if rows and ahead else None
-        self.previous = self._cursor(rows[0], backward=True) if rows and behind else None
+            shown += query.currency.selected
+        if as_json:
+            shown = [f"(select row_to_json(r)::text from (select {', '.join(shown)}) r)"]
+        read = _read(self.narrowed.columns, rows[listed], regions[listed], shown)
+        first = [*islice(read, 1)]  # read at once, to see whether it has moved
+        self.rows = chain(first, read)
 
-    def _statement(self, shown: str, at: Cursor | None, *, as_json: bool) -> tuple[str, list[Any]]:
-        """The rows of the page, one more to see whether there are others, and their sort keys."""
-        sorted_by = [name for name, _ in self.query.sort]
-        needed = ["outdated", "provider", "instance_type", "via", "tier", "price_model", *sorted_by]
-        matching, values = _matching(self.query, needed)
-        backward = bool(at and at.backward)
-        order = ", ".join(
-            f"k{n} {'desc' if down != backward else 'asc'}" for n, (_, down) in enumerate(self.keys)
-        )
-        keyed = ", ".join(f"{key} as k{n}" for n, (key, _) in enumerate(self.keys))
-        keys = ", ".join(f"k{n}::text" for n in range(len(self.keys)))
-        row = f"(select row_to_json(r)::text from (select {shown}) r)" if as_json else shown
-        after, passed = self._after(at) if at else ("true", [])
-        limit, read, source = "all", "", self.query.source
-        if not self.query.whole:  # read by number, and once: a plan may take 50 rows for one
-            limit, source = str(self.query.page_size + 1), "listed"
-            read = (
-                f", listed as materialized ({self._numbered('array(select offer_id from page)')})"
-            )
-        sql = (
-            f"with page as materialized (select offer_id, regions, {keyed} from ({matching}) m "
-            f"where {after} order by {order} limit {limit}){read} "
-            f"select {row}, array[{keys}] from page join {source} l using (offer_id) "
-            f"order by {order}"
-        )
-        return sql, [*values, *passed, *self.query.at]
+    def _in_order(self, at: Cursor | None) -> Places:
+        """The rows of the list that stand on this page."""
+        order = np.lexsort([key.values for key in reversed(self.keys)])
+        if at:
+            order = order[self._past(at)[order]]
+        if self.query.whole:
+            return order
+        size, backward = self.query.page_size, bool(at and at.backward)
+        more = len(order) > size
+        page = order[-size:] if backward else order[:size]
+        ahead, behind = (True, more) if backward else (more, at is not None)
+        if len(page):
+            self.next = self._cursor(page[-1], backward=False) if ahead else None
+            self.previous = self._cursor(page[0], backward=True) if behind else None
+        return page
 
-    def _numbered(self, offers: str) -> str:
-        """The rows of some offers; those of now by a plan that Postgres has made before."""
-        if self.query.as_of is None:
-            return f"select * from offer_listing_of({offers})"
-        return f"select * from {self.query.source} where offer_id = any({offers})"
+    def _past(self, at: Cursor) -> Holds:
+        """Rows beyond a cursor: past its first value, or equal to it and past its second."""
+        rows = len(self.keys[0].values)
+        past, equal = np.zeros(rows, bool), np.ones(rows, bool)
+        for key, said in zip(self.keys, at.values, strict=True):
+            value = key.value(said)
+            past |= equal & (key.values < value if at.backward else key.values > value)
+            equal &= key.values == value
+        return past
 
-    def _after(self, at: Cursor) -> tuple[str, list[object]]:
-        """Rows beyond the cursor: k1 past v1, or equal to it and k2 past v2, and so on."""
-        clauses, values = [], list[object]()
-        for index, (key, down) in enumerate(self.keys):
-            equal = [f"({before}) = %s" for before, _ in self.keys[:index]]
-            clauses.append(
-                " and ".join([*equal, f"({key}) {'<' if down != at.backward else '>'} %s"])
-            )
-            values += at.values[: index + 1]
-        return "(" + " or ".join(f"({clause})" for clause in clauses) + ")", values
-
-    def _cursor(self, row: tuple[Any, ...], *, backward: bool) -> str:
-        return Cursor(row[-1], backward).write(_list_of(self.query))
+    def _cursor(self, row: int, *, backward: bool) -> str:
+        values = [key.said(row) for key in self.keys]
+        return Cursor(values, backward).write(_list_of(self.query))
 
 
 def _list_of(query: OfferQuery) -> str:
     """What makes two pages pages of one list."""
     filters = sorted(query.filters.items())
-    return repr(
-        (filters, query.include_unknown, query.sorts_by_price, query.rows, query.sort, query.as_of)
-    )
+    asked = (filters, query.include_unknown, query.rows, query.sort, query.as_of)
+    return repr(("by columns", *asked, query.sorts_by_price))

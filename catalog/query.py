@@ -67,7 +67,7 @@ def no_keys(given: Iterable[object], known: Collection[str]) -> dict[str, list[s
 
 
 def number(text: str) -> str:
-    """A decimal, kept as text for Postgres to read exactly."""
+    """A decimal, kept as the text that it is."""
     if not NUMBER.fullmatch(text):
         raise ValueError("must be a number like 8 or 2.50, at most 9 digits before the point.")
     return text
@@ -110,11 +110,10 @@ def provider(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Free text to look for, a LIKE pattern a word; what is a sign to LIKE is taken literally."""
+    """Free text to look for, in small letters, word by word."""
     if len(text) > 200:
         raise ValueError("must be at most 200 characters of text.")
-    literal = re.sub(r"([\\%_])", r"\\\1", text)
-    return [f"%{word}%" for word in literal.split()]
+    return text.lower().split()
 
 
 def gpu(text: str) -> str:

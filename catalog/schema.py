@@ -17,7 +17,7 @@ from catalog.fabric_query import KEYS, SORTS
 from catalog.fabric_query import UNKNOWABLE as UNKNOWABLE_OF_A_FABRIC
 from catalog.facts import gpus
 from catalog.filters import FACETS, FIELDS, FILTERS, SORTABLE, UNKNOWABLE, Filter, Rows
-from catalog.offers import MONEY, NUMBERS
+from catalog.listing_columns import MONEY, NUMBERS
 from catalog.query import (
     CONTINENTS,
     LARGEST_PAGE,

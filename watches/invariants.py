@@ -1,7 +1,7 @@
 """What must hold of the outbox after every fault (reference/reliability.md, I6); how full it is."""
 
-from catalog.counts import rows_of
 from catalog.gauges import Gauge
+from catalog.sql import rows_of
 
 _COUNTED = """
 select case when state <> 'scheduled' then state

@@ -170,6 +170,7 @@ class CatalogVersion(models.Model):
 
     version = models.BigIntegerField(default=0)
     changed_at = models.DateTimeField(null=True)
+    revision = models.UUIDField(null=True)  # of the listing, written by triggers (`listing_sql`)
     bundle_digest = models.CharField(max_length=64, blank=True)  # of the files loaded last
 
     class Meta:
