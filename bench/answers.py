@@ -2,7 +2,7 @@
 
     python -m bench.answers [OFFERS PRICES_PER_OFFER]
 
-For each of 200 distinct queries, uncached: a page against the raw SQL that it is made of; the 304
+For each of 200 distinct queries, uncached: a page against raw SQL that says the same; the 304
 of whoever has it already; the same page with three facets; then the whole list as NDJSON, with the
 memory of the web process before, at its peak, and its time to the first byte. CPU time is counted
 and not the clock, for others may be at work on the machine: the raw baseline is Postgres and the
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -77,7 +78,7 @@ def main() -> None:
         raise SystemExit(f"beyond the goal: {', '.join(failed)}")
 
 
-def measure(asked: list[str], sent: dict[str, list[tuple[str, object]]]) -> list[str]:
+def measure(asked: list[str], sent: dict[str, list[tuple[str, list[Any]]]]) -> list[str]:
     """Print each figure; the names of those beyond their goal."""
     import psycopg
 
