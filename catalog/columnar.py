@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import orjson
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from numpy.typing import NDArray
 
 from catalog import listing_columns
@@ -83,7 +83,7 @@ class Words:
         if word is None:
             return -1
         at = bisect_left(self.words, word)
-        return at if self.words[at : at + 1] == [word] else at - 0.5
+        return at if at < len(self.words) and self.words[at] == word else at - 0.5
 
 
 def compared(compare: Callable[..., Holds], column: Floats, number: float) -> Truths:
@@ -98,7 +98,7 @@ def let_through(truths: Truths) -> Truths:
 
 @dataclass
 class Columns:
-    """The listing at one revision; of the past, the listing of then, which has none.
+    """The listing at one revision: of now, or as of a time.
 
     `numbers` has each row's offer and instance type, `keys` counts the rows of a list of types, and
     `starts` is where each of them begins.
@@ -200,10 +200,10 @@ class Columns:
 
     def _besides(self, name: str) -> list[Any]:
         """A column that is seldom asked for."""
-        found = _read(self.as_of, ("offer_id", name))
-        if found["revision"] != self.revision:
+        revision, read = _read(self.as_of, ("offer_id", name))
+        if revision != self.revision:
             raise Moved
-        of_offer = dict(zip(found["offer_id"], found[name], strict=True))
+        of_offer = dict(zip(read("offer_id"), read(name), strict=True))
         return [of_offer[offer] for offer in self.offers.tolist()]
 
 
@@ -239,17 +239,17 @@ def _revision() -> str | None:
 
 
 def _listing(as_of: datetime | None) -> Columns:
-    found = _read(as_of, (*NUMBERS, *WORDS, *FLOATS, *TIMES.values()))
-    numbers = {name: np.array(found[name], np.int64) for name in NUMBERS}
-    texts = {name: Words.of(found[name]) for name in WORDS}
-    amounts = {name: np.array(found[name], np.float64) for name in (*FLOATS, *TIMES.values())}
+    revision, read = _read(as_of, (*NUMBERS, *WORDS, *FLOATS, *TIMES.values()))
+    numbers = {name: np.array(read(name), np.int64) for name in NUMBERS}
+    texts = {name: Words.of(read(name)) for name in WORDS}
+    amounts = {name: np.array(read(name), np.float64) for name in (*FLOATS, *TIMES.values())}
     offers, keys, region = numbers["offer_id"], numbers["row_key"], texts["region"].places
     nowhere_last = np.where(region < 0, len(offers), region)
     order = np.lexsort((offers, nowhere_last, amounts["usd_per_gpu_hour"], keys))
     keys = keys[order]
     begins = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     return Columns(
-        found["revision"],
+        revision,
         as_of,
         {name: column[order] for name, column in numbers.items()},
         np.cumsum(begins) - 1,
@@ -263,8 +263,10 @@ def _is_number(name: str) -> bool:
     return name in listing_columns.NUMBERS or name in FLOATS or name in TIMES.values()
 
 
-def _read(as_of: datetime | None, names: Iterable[str]) -> dict[str, Any]:
-    """Columns as lists, and the revision that they are of, by one statement."""
+def _read(
+    as_of: datetime | None, names: Iterable[str]
+) -> tuple[str | None, Callable[[str], list[Any]]]:
+    """The revision, and what has each of these columns as a list: one at a time, for memory."""
     names = list(names)
     source, at = ("offer_listing", []) if as_of is None else ("offer_listing_at(%s)", [as_of])
     seconds = {name: f"extract(epoch from {name})" for name in TIMES.values()}
@@ -273,8 +275,10 @@ def _read(as_of: datetime | None, names: Iterable[str]) -> dict[str, Any]:
         f"select (select revision::text from catalog_catalogversion), {read} "
         f"from (select {', '.join(names)} from {source} offset 0) l"  # each expression once
     )
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Read once for all who ask, it may take longer than what each of them asks.
+        cursor.execute("set local statement_timeout = '60s'")
         cursor.execute(sql, at)
         revision, *columns = cursor.fetchone()
-    lists = (orjson.loads(column or "[]") for column in columns)
-    return {"revision": revision} | dict(zip(names, lists, strict=True))
+    texts = dict(zip(names, columns, strict=True))
+    return revision, lambda name: orjson.loads(texts.pop(name) or "[]")
