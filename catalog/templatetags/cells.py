@@ -336,6 +336,22 @@ CELLS: Mapping[str, Callable[[Row], str]] = {
 PRICED = {"usd_per_gpu_hour": price_cell, "usd_per_hour": _hour_cell}  # in the money of the page
 
 
+# Columns whose cells say how an instance is built, and all that these look at: not at the offer.
+OF_HARDWARE = frozenset({
+    "gpu", "domain_gpu_memory_gb", "scale_up", "nvlink_domain_gpus", "scale_up_gbytes_per_s",
+    "fabric", "fabric_gbits_per_s_per_gpu", "cliff", "gpudirect_rdma", "sharp",
+    "max_gpus_on_one_fabric", "multi_node", "frontend_gbits_per_s", "vcpus", "ram_gb", "checked",
+})  # fmt: skip
+HARDWARE = (
+    "gpu", "gpu_candidates", "gpu_count", "gpu_memory_gb", "vcpus", "ram_gb",
+    "scale_up", "nvlink_generation", "scale_up_gbytes_per_s", "scale_up_domain_gpus",
+    "scale_up_domain_guaranteed_gpus", "nvlink_domain_gpus", "domain_gpu_memory_gb", "fabric",
+    "fabric_generation", "fabric_nics", "fabric_gbits_per_s_per_nic", "fabric_gbits_per_s_per_gpu",
+    "frontend_gbits_per_s", "gpudirect_rdma", "sharp", "multi_node", "max_gpus_on_one_fabric",
+    "evidence", "checked",
+)  # fmt: skip
+
+
 # --- What other pages show of an offer ---------------------------------------------------------
 
 

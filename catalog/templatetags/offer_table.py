@@ -6,6 +6,7 @@ As template nodes the rows would cost twice the time (`templatetags.cells`).
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
+from operator import itemgetter
 
 from django import template
 from django.utils.safestring import SafeString
@@ -15,7 +16,14 @@ from catalog import offers
 from catalog.columns import COLUMNS, Column
 from catalog.currency import Money
 from catalog.presets import Picked, pick_of
-from catalog.templatetags.cells import CELLS, DOLLARS, PRICED, instance_href
+from catalog.templatetags.cells import (
+    CELLS,
+    DOLLARS,
+    HARDWARE,
+    OF_HARDWARE,
+    PRICED,
+    instance_href,
+)
 from catalog.templatetags.quantities import Row, named, safe, today
 from catalog.wording import gettext
 
@@ -68,39 +76,54 @@ def offer_rows(
     money: Money = DOLLARS,
 ) -> SafeString:
     """The rows of the table: as template nodes they would cost twice the time."""
-    names, picked, seen = (
-        tuple(column.name for column in columns),
-        {each.value for each in picks},
-        set[str](),
-    )
-    compare, language, day = gettext("Compare"), get_language(), today()
+    rows = list(rows)
+    if not rows:
+        return safe("")
+    picked, seen = {each.value for each in picks}, set[str]()
+    compare = gettext("Compare")
+    cells = _Cells(rows[0], tuple(column.name for column in columns), money)
     said = []
     for row in rows:
         said.append('<tr role="row">')
         if not by_region:
             said.append(_tick(row, compare, picked, seen))
-        key = (row.read, names, language, day, money.code)
-        if (cells := _kept.get(key)) is None:
-            if len(_kept) >= MOST_KEPT:
-                _kept.clear()
-            cells = _kept[key] = _cells(row, names, money)
-        said.append(cells)
+        said.append(_name(row, money))
+        said += cells.of(row)
         said.append("</tr>\n")
     return safe("".join(said))
 
 
-# Most readers look at the same rows: what was read alike looks alike, in a language, for a day.
-_kept: dict[tuple[object, ...], str] = {}
+# Most rows are of much the same hardware: cells of the same values look alike, in a language, for
+# a day.
+_kept: dict[tuple[object, ...], list[str]] = {}
 
 
-def _cells(row: Row, names: tuple[str, ...], money: Money) -> str:
-    """A row's name and its cells."""
-    openings = _openings(names, get_language(), money)
-    cells = [
-        f"{opening}{PRICED[name](row, money) if name in PRICED else CELLS[name](row)}</td>\n"
-        for name, opening in zip(names, openings, strict=True)
-    ]
-    return "".join((_name(row, money), *cells))
+class _Cells:
+    """The cells of the rows of one page, all of the same keys."""
+
+    def __init__(self, row: offers.Row, names: tuple[str, ...], money: Money) -> None:
+        self.money = money
+        self.shown = list(zip(names, _openings(names, get_language(), money), strict=True))
+        self.of_offers = [(at, name) for at, name in enumerate(names) if name not in OF_HARDWARE]
+        self.like = (names, get_language(), today(), money)
+        places = {name: place for place, name in enumerate(row)}
+        self.hardware = itemgetter(*(places[name] for name in HARDWARE))
+
+    def of(self, row: offers.Row) -> list[str]:
+        """One row's: those of its hardware as they are kept, the others anew."""
+        key = (self.like, self.hardware(row.read))
+        if (cells := _kept.get(key)) is None:
+            if len(_kept) >= MOST_KEPT:
+                _kept.clear()
+            cells = _kept[key] = [
+                f"{opening}{CELLS[name](row)}</td>\n" if name in OF_HARDWARE else opening
+                for name, opening in self.shown
+            ]
+        cells = cells.copy()
+        for at, name in self.of_offers:
+            cell = PRICED[name](row, self.money) if name in PRICED else CELLS[name](row)
+            cells[at] += f"{cell}</td>\n"
+        return cells
 
 
 @lru_cache

@@ -5,14 +5,20 @@ import io
 import json
 import random
 import re
+from collections.abc import Mapping
 from html import unescape
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 
+from catalog import columns, offers
 from catalog.columns import ALWAYS, COLUMNS, USUAL
+from catalog.filters import read
 from catalog.models import InstanceType
+from catalog.templatetags.cells import CELLS, HARDWARE, OF_HARDWARE
 from tests.catalog.test_pages import HTMX, PRESET, bundled, names, page, text_of, web
 
 __all__ = ["bundled", "web"]
@@ -122,6 +128,35 @@ def test_rows_on_screen_in_the_file_and_in_json_are_the_same(web: Client, seed: 
         if not further:
             break
         html, answer = page(web, unescape(further[1])), web.get(found["next"])
+
+
+class Watched(dict[str, Any]):
+    """A row that remembers what was asked of it."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        super().__init__(row)
+        self.asked = set[str]()
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+def test_cells_of_the_hardware_look_at_nothing_of_the_offer(bundled: None, db: None) -> None:
+    """They are kept by what they look at, and shown in each row that has the same."""
+    evidence = columns.evidence(list(COLUMNS.values()))
+    asked = set[str]()
+    for query in ("page_size=500", "page_size=500&nvlink=true&sort=-cliff", "q=l40s"):
+        for row in offers.page(read(QueryDict(query)), evidence=evidence).rows:
+            watched = Watched(row)
+            for name in OF_HARDWARE:
+                CELLS[name](watched)
+            asked |= watched.asked
+    assert asked == set(HARDWARE)
 
 
 # --- What is picked ---------------------------------------------------------------------------
