@@ -1,10 +1,11 @@
-"""The frame of every page: of which catalog it is."""
+"""The frame of every page: of which catalog it is, and what is the same on all of them."""
 
 from functools import lru_cache
 
 from django import template
 from django.db import models
 from django.template import Context
+from django.template.base import FilterExpression, NodeList, Parser, Token
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext
 
@@ -13,6 +14,36 @@ from catalog.templatetags.quantities import number, safe
 from catalog.wording import gettext
 
 register = template.Library()
+MOST_KEPT = 64  # of one place
+
+
+class Once(template.Node):
+    """Words, links and headings that are the same for every reader of a language."""
+
+    def __init__(self, nodelist: NodeList, things: list[FilterExpression]) -> None:
+        self.nodelist, self.things = nodelist, things
+        self.kept: dict[tuple[object, ...], SafeString] = {}
+
+    def render(self, context: Context) -> SafeString:
+        """What was written the first time."""
+        things = (thing.resolve(context, ignore_failures=True) for thing in self.things)
+        key = (get_language(), *things)
+        if (said := self.kept.get(key)) is None:
+            if len(self.kept) >= MOST_KEPT:
+                self.kept.clear()
+            said = self.kept[key] = self.nodelist.render(context)
+        return said
+
+
+@register.tag
+def once(parser: Parser, token: Token) -> Once:
+    """`{% once money room %}…{% endonce %}`: written once in a language for each of such values.
+
+    It may look at nothing else: what is of one reader or one question stands outside.
+    """
+    nodelist = parser.parse(("endonce",))
+    parser.delete_first_token()
+    return Once(nodelist, [parser.compile_filter(each) for each in token.split_contents()[1:]])
 
 
 @register.simple_tag(takes_context=True)
