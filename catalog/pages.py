@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from catalog import columns, presets, query_words, wording
@@ -24,6 +23,7 @@ from catalog.models import CatalogVersion, Provider
 from catalog.page_money import header
 from catalog.presets import State, link
 from catalog.query import BadQuery
+from catalog.wording import gettext, ngettext
 
 OFFERS = "/"
 COMPARE = "/compare/"

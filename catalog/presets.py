@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.utils.functional import Promise
-from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from catalog import columns, wording
 from catalog.counts import count
 from catalog.currency import Money
 from catalog.filters import DECIDED, FACETS, FILTERS, OfferQuery, opposed, parse
+from catalog.wording import gettext, once_a_language, pgettext
 
 # NVLink inside and an RDMA network between, whatever its name. TCPX is GPUDirect, not RDMA.
 ANY_RDMA = "infiniband,roce,efa,erdma,omni_path,slingshot"
@@ -113,9 +113,17 @@ def tabs(path: str, now: State, stamp: str) -> list[Tab]:
     holding[0] = not filters
     counted = tab_counts(stamp)
     return [
-        Tab(str(title), link(path, {**wanted, **also}), rows, current)
-        for (title, wanted), rows, current in zip(PRESETS, counted, holding, strict=True)
+        Tab(title, link(path, {**wanted, **also}), rows, current)
+        for title, (_title, wanted), rows, current in zip(
+            tab_titles(), PRESETS, counted, holding, strict=True
+        )
     ]
+
+
+@once_a_language
+def tab_titles() -> tuple[str, ...]:
+    """What the presets are called."""
+    return tuple(str(title) for title, _wanted in PRESETS)
 
 
 def _plain(filters: State) -> dict[str, frozenset[str]]:
@@ -282,10 +290,20 @@ def facets(now: State, counted: Counted, titles: State, money: Money) -> list[Fa
 
 def _threshold(name: str, value: str, money: Money) -> str:
     """A limit in words. One in dollars stays so, with what it is in the money of the page."""
-    said = str(THRESHOLD_FORMS[name]) % _digits(value)
+    said = _threshold_form(name) % _digits(value)
     if not name.startswith("usd_") or money.currency is None:
         return said
     return f"{said} ({money.priced(money.amount(value))})"
+
+
+@once_a_language
+def _threshold_form(name: str) -> str:
+    return str(THRESHOLD_FORMS[name])
+
+
+@once_a_language
+def _title(name: str) -> str:
+    return str(BAR[name])
 
 
 def _facet(
@@ -314,11 +332,11 @@ def _facet(
     if thresholds:
         options.insert(0, Option(name, "", pgettext("no limit", "any"), None, not chosen))
     if name in ALWAYS_KNOWN:
-        return Facet(name, str(BAR[name]), bool(thresholds), options)
+        return Facet(name, _title(name), bool(thresholds), options)
     unknown = dict(counted).get(None, 0)
     included = name in now.get("include_unknown", "").split(",")
     apart = Option("include_unknown", name, gettext("unknown"), unknown, included)
-    return Facet(name, str(BAR[name]), bool(thresholds), options, apart)
+    return Facet(name, _title(name), bool(thresholds), options, apart)
 
 
 def kept(now: State) -> Iterator[tuple[str, str]]:

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.utils import translation
 from django.utils.text import slugify
-from django.utils.translation import gettext, ngettext, pgettext
 
 from catalog import presets, wording
 from catalog.filters import OfferQuery, Rows
 from catalog.presets import State
 from catalog.templatetags.quantities import number
+from catalog.wording import gettext, ngettext, pgettext
 
 NAMED = 2  # values of a filter that are named, before the others are counted
 LONGEST = 100  # name of a file

@@ -6,14 +6,14 @@ Product names stay as they are in every language; all else goes through gettext.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from catalog.records import NVLINK, Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
-Speak = TypeVar("Speak", bound=Callable[..., str])
+Speak = TypeVar("Speak", bound=Callable[..., Any])
 
 
 def once_a_language(speak: Speak) -> Speak:
@@ -21,7 +21,7 @@ def once_a_language(speak: Speak) -> Speak:
     said = lru_cache(maxsize=4096)(lambda _language, *words: speak(*words))
 
     @wraps(speak)
-    def again(*words: object) -> str:
+    def again(*words: object) -> Any:
         return said(translation.get_language(), *words)
 
     return again  # type: ignore[return-value]
@@ -31,6 +31,18 @@ def once_a_language(speak: Speak) -> Speak:
 def gettext(text: str) -> str:
     """Django's own."""
     return translation.gettext(text)
+
+
+@once_a_language
+def pgettext(context: str, text: str) -> str:
+    """Django's own."""
+    return translation.pgettext(context, text)
+
+
+@once_a_language
+def ngettext(one: str, several: str, count: int) -> str:
+    """Django's own."""
+    return translation.ngettext(one, several, count)
 
 
 WORDS: Mapping[str, Mapping[str, object]] = {
@@ -262,6 +274,7 @@ def basis(name: str | None) -> str:
     return str(BASIS[Basis(name)]) if name in list(Basis) else ""
 
 
+@once_a_language
 def unknown_of(filter_name: str) -> str:
     """What is not known of a row that this filter left out, for the middle of a sentence."""
     name = filter_name.removesuffix("_min").removesuffix("_max")

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString
-from django.utils.translation import ngettext
 
 from catalog import wording
 from catalog.applies import arises
@@ -37,7 +36,7 @@ from catalog.templatetags.quantities import (
     source_link,
     unknown,
 )
-from catalog.wording import gettext
+from catalog.wording import gettext, ngettext, once_a_language
 
 register = template.Library()
 
@@ -84,7 +83,7 @@ def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
     if row["usd_per_gpu_hour"] is None:
         return safe(f'<span class="na">{_no_price(row)}</span><small>{place}</small>')
     amount = dollars(money.of_gpu_hour(row), money.code)
-    unit = " " + money.heading(gettext(" $/GPU-h")).strip().replace(" ", "\N{NO-BREAK SPACE}")
+    unit = _unit(money)
     if not (row["stale"] or row["outdated"]):
         return safe(f'<b class="best" data-u="{unit}">{amount}</b><small>{place}</small>')
     seen = gettext("price seen %(day)s") % {"day": day_of(row["collected_at"])}
@@ -93,6 +92,11 @@ def price_cell(row: Row, money: Money = DOLLARS) -> SafeString:
         f'<small class="old">{mark("stale", seen)}{since(row["collected_at"])}</small>'
         f'<b class="{weight}" data-u="{unit}">{amount}</b><small>{place}</small>'
     )
+
+
+@once_a_language
+def _unit(money: Money) -> str:
+    return " " + money.heading(gettext(" $/GPU-h")).strip().replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _no_price(row: Row) -> str:

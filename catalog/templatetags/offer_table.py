@@ -4,7 +4,6 @@ As template nodes the rows would cost twice the time (`templatetags.cells`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from html import escape
 from operator import itemgetter
 
@@ -25,7 +24,7 @@ from catalog.templatetags.cells import (
     instance_href,
 )
 from catalog.templatetags.quantities import Row, named, safe, today
-from catalog.wording import gettext
+from catalog.wording import gettext, once_a_language
 
 register = template.Library()
 HEAD = 'scope="col" role="columnheader"'
@@ -44,12 +43,18 @@ def heads(
     said = [] if by_region else [compare]
     said.append(_head("instance_type", gettext("Instance type"), "", "", sorts))
     for column in columns:
-        small = str(column.small)
+        title, small = _heading(column.name, money)
         if by_region and column.name == "usd_per_gpu_hour":
             small = gettext("each region")
         look = ' class="n"' if column.numeric else ""
-        said.append(_head(column.name, money.heading(column.title), small, look, sorts))
+        said.append(_head(column.name, title, small, look, sorts))
     return safe("\n".join(said))
+
+
+@once_a_language
+def _heading(name: str, money: Money) -> tuple[str, str]:
+    column = COLUMNS[name]
+    return money.heading(column.title), str(column.small)
 
 
 def _head(
@@ -103,7 +108,7 @@ class _Cells:
 
     def __init__(self, row: offers.Row, names: tuple[str, ...], money: Money) -> None:
         self.money = money
-        self.shown = list(zip(names, _openings(names, get_language(), money), strict=True))
+        self.shown = list(zip(names, _openings(names, money), strict=True))
         self.of_offers = [(at, name) for at, name in enumerate(names) if name not in OF_HARDWARE]
         self.like = (names, get_language(), today(), money)
         places = {name: place for place, name in enumerate(row)}
@@ -126,8 +131,8 @@ class _Cells:
         return cells
 
 
-@lru_cache
-def _openings(names: tuple[str, ...], _language: str | None, money: Money) -> tuple[str, ...]:
+@once_a_language
+def _openings(names: tuple[str, ...], money: Money) -> tuple[str, ...]:
     """The tag that opens each cell: how it looks as a column and on a phone's card."""
     shown = [COLUMNS[name] for name in names]
     labels = [
