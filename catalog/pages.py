@@ -54,6 +54,7 @@ def answer(
 
 
 @require_safe
+@wording.in_one_language
 def offers(request: HttpRequest) -> HttpResponse:
     """Offers that match the query string, cheapest first, with what a bad one was told."""
     now, query, rows, problems = readable(request.GET)

@@ -5,15 +5,27 @@ Product names stay as they are in every language; all else goes through gettext.
 
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
+from django.http import HttpResponse
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from catalog.records import NVLINK, Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Speak = TypeVar("Speak", bound=Callable[..., Any])
+View = TypeVar("View", bound=Callable[..., HttpResponse])
+
+
+# Of the page that is being written: Django's own answer takes 4 µs, and a page has 300 words.
+_language: ContextVar[str | None] = ContextVar("language", default=None)
+
+
+def language() -> str | None:
+    """The reader's."""
+    return _language.get() or translation.get_language()
 
 
 def once_a_language(speak: Speak) -> Speak:
@@ -22,9 +34,23 @@ def once_a_language(speak: Speak) -> Speak:
 
     @wraps(speak)
     def again(*words: object) -> Any:
-        return said(translation.get_language(), *words)
+        return said(language(), *words)
 
     return again  # type: ignore[return-value]
+
+
+def in_one_language(view: View) -> View:
+    """Ask for the reader's language once: nothing that the view does may change it."""
+
+    @wraps(view)
+    def answer(*asked: Any, **named: Any) -> HttpResponse:
+        before = _language.set(translation.get_language())
+        try:
+            return view(*asked, **named)
+        finally:
+            _language.reset(before)
+
+    return answer  # type: ignore[return-value]
 
 
 @once_a_language

@@ -7,11 +7,10 @@ from django.db import models
 from django.template import Context
 from django.template.base import FilterExpression, NodeList, Parser, Token
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, ngettext
 
 from catalog.models import CatalogVersion, Offer
 from catalog.templatetags.quantities import number, safe
-from catalog.wording import gettext
+from catalog.wording import gettext, language, ngettext
 
 register = template.Library()
 MOST_KEPT = 64  # of one place
@@ -27,7 +26,7 @@ class Once(template.Node):
     def render(self, context: Context) -> SafeString:
         """What was written the first time."""
         things = (thing.resolve(context, ignore_failures=True) for thing in self.things)
-        key = (get_language(), *things)
+        key = (language(), *things)
         if (said := self.kept.get(key)) is None:
             if len(self.kept) >= MOST_KEPT:
                 self.kept.clear()
@@ -52,7 +51,7 @@ def catalog_said(context: Context) -> SafeString:
 
     A view that has asked for the version already says it as `stamp`.
     """
-    return standing(context.get("stamp") or CatalogVersion.stamp(), get_language())
+    return standing(context.get("stamp") or CatalogVersion.stamp(), language())
 
 
 @lru_cache(maxsize=8)

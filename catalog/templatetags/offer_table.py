@@ -9,7 +9,6 @@ from operator import itemgetter
 
 from django import template
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 
 from catalog import offers
 from catalog.columns import COLUMNS, Column
@@ -24,7 +23,7 @@ from catalog.templatetags.cells import (
     instance_href,
 )
 from catalog.templatetags.quantities import Row, named, safe, today
-from catalog.wording import gettext, once_a_language
+from catalog.wording import gettext, language, once_a_language
 
 register = template.Library()
 HEAD = 'scope="col" role="columnheader"'
@@ -110,7 +109,7 @@ class _Cells:
         self.money = money
         self.shown = list(zip(names, _openings(names, money), strict=True))
         self.of_offers = [(at, name) for at, name in enumerate(names) if name not in OF_HARDWARE]
-        self.like = (names, get_language(), today(), money)
+        self.like = (names, language(), today(), money)
         places = {name: place for place, name in enumerate(row)}
         self.hardware = itemgetter(*(places[name] for name in HARDWARE))
 
