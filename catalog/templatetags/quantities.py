@@ -284,8 +284,8 @@ def gpu_name(slug: str | None) -> str:
 
 
 @register.simple_tag
-def facet_options(facet: Facet) -> SafeString:
-    """The boxes of one facet, the unknown last and apart."""
+def facet_boxes(facet: Facet, fragment: object = False) -> SafeString:
+    """The boxes of one facet, the unknown last and apart; for htmx, to stand where they stood."""
     kind = "radio" if facet.one else "checkbox"
     boxes = [_option(option, kind, escape(option.text)) for option in facet.options]
     if folded := facet.folded:
@@ -296,7 +296,11 @@ def facet_options(facet: Facet) -> SafeString:
         boxes[first:] = [f'<details{wide}><summary class="s">{said}</summary>{rest}</details>']
     if facet.unknown:
         boxes.append(_option(facet.unknown, "checkbox", unknown(), " sep"))
-    return safe("".join(boxes))
+    swap = ' hx-swap-oob="true"' if fragment else ""
+    return safe(
+        f'<fieldset id="facet-{facet.name}"{swap}><legend>{escape(facet.title)}</legend>'
+        f"{''.join(boxes)}</fieldset>\n"
+    )
 
 
 def _option(option: Option, kind: str, text: str, apart: str = "") -> str:
