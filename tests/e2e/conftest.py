@@ -53,29 +53,56 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 @contextmanager
 def filled(name: str, home: Path) -> Iterator[dict[str, str]]:
     """The environment of every process of a service: a database of its own, with the catalog."""
-    name = f"{name}_{os.getpid()}"
+    with alone(f"{name}_{os.getpid()}", home) as given:
+        for command in (("migrate",), ("load_catalog",), ("collectstatic", "--no-input")):
+            manage(given, *command)
+        yield given
+
+
+@contextmanager
+def alone(name: str, home: Path, like: str = "template1") -> Iterator[dict[str, str]]:
+    """That of processes which keep all in this home and a new database, gone after the block."""
     parts = urlsplit(os.environ["DATABASE_URL"])
-    given = os.environ | {
-        "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
-        "FABRICSCOUT_HOME": str(home),
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "HTTPS": "0",
-    }
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as admin:
-        admin.execute(f"create database {name}")
+        admin.execute(f"create database {name} template {like}")
         try:
-            for command in ("migrate", "load_catalog"):
-                manage(given, command)
-            manage(given, "collectstatic", "--no-input")
-            yield given
+            yield os.environ | {
+                "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
+                "FABRICSCOUT_HOME": str(home),
+                "ALLOWED_HOSTS": "127.0.0.1",
+                "HTTPS": "0",
+            }
         finally:
             admin.execute(f"drop database {name} with (force)")
 
 
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+class Copies:
+    """Of a filled database and home: services begin with one each, and it is filled once."""
+
+    def __init__(self, filled: dict[str, str]) -> None:
+        self.name = urlsplit(filled["DATABASE_URL"]).path[1:]
+        self.home = Path(filled["FABRICSCOUT_HOME"])
+
+    @contextmanager
+    def one(self, home: Path) -> Iterator[dict[str, str]]:
+        """The environment of a service with a copy of its own."""
+        shutil.copytree(self.home, home, dirs_exist_ok=True)
+        with alone(f"{self.name}_{home.name}", home, like=self.name) as given:
+            yield given
+
+
+# Of the folder rather than of the session: nothing of it is left running beside the other tests.
+@pytest.fixture(scope="package")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copies]:
+    """Of the bundled catalog."""
+    with filled("e2e", tmp_path_factory.mktemp("filled")) as given:
+        yield Copies(given)
+
+
+@pytest.fixture(scope="package")
+def service(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the service answers, over the bundled catalog alone."""
-    with filled("e2e", tmp_path_factory.mktemp("home")) as given, serving(given) as address:
+    with copies.one(tmp_path_factory.mktemp("home")) as given, serving(given) as address:
         yield address
 
 
@@ -108,13 +135,13 @@ class serving:  # noqa: N801 -- reads as a context
         self.process.wait(10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Debian's chromium."""
     # Playwright leaves an event loop running in this thread, for as long as the browser is open;
-    # Django would refuse the database to every other test of this process.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    with sync_playwright() as playwright:
+    # Django would refuse the database to whoever asks it in the meantime.
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         chromium = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=ARGUMENTS
         )
@@ -177,14 +204,22 @@ def plain(browser: Browser, service: str, complaints: list[str]) -> Iterator[Pag
     assert complaints == []
 
 
-@pytest.fixture(params=[320, 390])
-def phone(
-    browser: Browser, service: str, complaints: list[str], request: pytest.FixtureRequest
-) -> Iterator[Page]:
-    """A phone, dark."""
+PHONES = (320, 390)
+
+
+@pytest.fixture
+def phone(browser: Browser, service: str, complaints: list[str]) -> Iterator[Page]:
+    """A phone, dark, the narrowest of them."""
     context = browser.new_context(
-        base_url=service, viewport={"width": request.param, "height": 800}, color_scheme="dark"
+        base_url=service, viewport={"width": PHONES[0], "height": 800}, color_scheme="dark"
     )
     yield opened(context, complaints)
     context.close()
     assert complaints == []
+
+
+def each_phone(page: Page) -> Iterator[int]:
+    """The page that is open, on one phone after another."""
+    for width in PHONES:
+        page.set_viewport_size({"width": width, "height": 800})
+        yield width

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import ROOT, filled, manage, serving
+from tests.e2e.conftest import ROOT, Copies, manage, serving
 from tests.scrapers.vast_page import bundle
 
 pytestmark = pytest.mark.privileged("chromium")
@@ -32,9 +32,11 @@ def scrape(environment: dict[str, str], file: Path, age: timedelta, machines: in
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def environment(
+    copies: Copies, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
     """Of a service apart from that of the other tests: what is published here is not theirs."""
-    with filled("e2e_admin", tmp_path_factory.mktemp("home")) as given:
+    with copies.one(tmp_path_factory.mktemp("admin")) as given:
         yield given
 
 

@@ -84,6 +84,19 @@ LOOKS = [(1440, "en"), (390, "ja")]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SCRIPT = (Path(axe.__file__).parent / "axe.min.js").read_text()
 SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+# A table of fifty offers says few things fifty times, and axe looks at each cell for as long as at
+# the first: of rows, items, cells and strokes that differ in words and numbers alone, two stay.
+TWO_OF_A_KIND = r"""() => {
+  const values = /\b(?!class|role|type|scope|lang)([\w-]+)="[^"]+"/g, seen = {}
+  const parts = 'main tbody tr, main tbody td, main li, main svg *'
+  for (const each of document.querySelectorAll(parts)) {
+    if (!each.isConnected) continue
+    const markup = each.outerHTML.replace(values, '$1').replace(/>[^<]*[^<\s][^<]*/g, '>words')
+    const kind = each.parentNode.tagName + markup
+    seen[kind] = (seen[kind] || 0) + 1
+    if (seen[kind] > 2) each.tagName === 'TD' ? each.replaceChildren() : each.remove()
+  }
+}"""
 PASTE = f"all_reduce_perf\n{header(16, 2)}\n{row('all_reduce', 16, 1 << 30, 5000.0)}"
 in_a_browser = pytest.mark.privileged("chromium")
 
@@ -127,6 +140,7 @@ def wrong(page: Page, addresses: Iterable[str]) -> list[tuple[str, ...]]:
         for summary in page.query_selector_all("main details > summary")[:3]:
             if summary.is_visible():
                 summary.click()  # open lists are looked at too
+        page.evaluate(TWO_OF_A_KIND)
         page.evaluate(SCRIPT)
         every = complaints(page, {"type": "tag", "values": RULES})
         page.emulate_media(color_scheme="dark")

@@ -4,13 +4,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.e2e.conftest import ROOT, filled, opened, serving
-from tests.e2e.test_axe import RULES, axe
+from tests.e2e.conftest import ROOT, Copies, opened, serving
+from tests.e2e.test_axe import LOOKS, seen, wrong
 
 pytestmark = pytest.mark.privileged("chromium")
 
@@ -41,9 +40,9 @@ class Market:
 
 
 @pytest.fixture(scope="module")
-def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
+def market(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     home = tmp_path_factory.mktemp("comparisons")
-    with filled("e2e_comparisons", home) as given, serving(given) as address:
+    with copies.one(home) as given, serving(given) as address:
         found = Market(address, given)
         found.publish()
         yield found
@@ -167,14 +166,6 @@ def addresses(page: Page) -> list[str]:
     ]  # fmt: skip
 
 
-LOOKS = [
-    (width, scheme, language)
-    for width in (1440, 390)
-    for scheme in ("light", "dark")
-    for language in ("en", "ja")
-]
-
-
 @pytest.fixture(scope="module")
 def at_home(browser: Browser, market: Market) -> dict[str, object]:
     """What a browser keeps of ada, who has a comparison with two runs."""
@@ -191,35 +182,13 @@ def at_home(browser: Browser, market: Market) -> dict[str, object]:
     return dict(kept)
 
 
-@pytest.mark.parametrize(("width", "scheme", "language"), LOOKS)
+@pytest.mark.parametrize(("width", "language"), LOOKS)
 def test_axe_is_silent_and_no_page_scrolls_sideways(
-    browser: Browser,
-    market: Market,
-    at_home: dict[str, object],
-    width: int,
-    scheme: str,
-    language: str,
+    browser: Browser, market: Market, at_home: dict[str, object], width: int, language: str
 ) -> None:
-    context = browser.new_context(
-        base_url=market.address,
-        viewport={"width": width, "height": 900},
-        color_scheme=scheme,  # type: ignore[arg-type]
-        locale=language,
-        storage_state=at_home,  # type: ignore[arg-type]
-    )
-    page, found = context.new_page(), []
-    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
-    for address in addresses(page):
-        page.goto(address)
-        page.evaluate(script)
-        result = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
-        found += [
-            (address, rule["id"], node["html"][:120])
-            for rule in result["violations"]
-            for node in rule["nodes"]
-        ]
-        widest = page.evaluate("document.documentElement.scrollWidth")
-        found += [] if widest <= width else [(address, "scrolls sideways", str(widest))]
+    context = seen(browser, market.address, width, language, storage_state=at_home)
+    page = opened(context, [])
+    found = wrong(page, addresses(page))
     context.close()
     assert found == []
 
