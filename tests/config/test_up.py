@@ -18,7 +18,8 @@ from threading import Thread
 import psutil
 import pytest
 
-from config.home import BASE_DIR, HOME, running, sockets
+from config.home import BASE_DIR, HOME, Refused, running, sockets
+from config.management.commands.up import chosen_port
 
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "HTTPS", "ALLOWED_HOSTS", "MAKELEVEL")
 READY = 60  # [s] on a busy machine; what it takes on an idle one, README says
@@ -84,14 +85,18 @@ class Launcher:
         self.lines.put(None)
 
     def ready(self) -> "Launcher":
+        """Itself, when it serves."""
+        return self.heard(f"ready: http://127.0.0.1:{self.port}/")
+
+    def heard(self, sentence: str) -> "Launcher":
         """Itself, when it has said the line."""
         try:
             while line := self.lines.get(timeout=READY):
-                if line == f"ready: http://127.0.0.1:{self.port}/\n":
+                if line == f"{sentence}\n":
                     return self
         except Empty:
             pass
-        pytest.fail(f"not ready; it said: {self.said} {logs(self.home)}")
+        pytest.fail(f"never: {sentence}; it said: {self.said} {logs(self.home)}")
 
     def status(self, path: str) -> int:
         """What the service answers there."""
@@ -150,7 +155,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home that was served from once and stopped: the slow first start, done once."""
     home = tmp_path_factory.mktemp("made") / "home"
     launcher = Launcher(home).ready()
-    assert launcher.end(signal.SIGTERM) < 16
+    assert stops(launcher, signal.SIGTERM)
     return home
 
 
@@ -181,32 +186,41 @@ def users(home: Path) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_and_stops_cleanly_and_keeps_its_data(home: Path, signum: signal.Signals) -> None:
+def test_it_serves_and_stops_cleanly_and_keeps_its_data(home: Path) -> None:
     launcher = Launcher(home).ready()
     assert [launcher.status(path) for path in ("/", "/healthz", "/readyz")] == [200, 200, 200]
     add_user(home, "ada")
-    assert launcher.end(signum) < 16
-    assert launcher.process.returncode == 0
-    assert launcher.said[-1] == "stopped.\n"
-    assert nothing_left(home, seconds=1)
-    again = Launcher(home).ready()
+    assert stops(launcher, signal.SIGINT)
+    again = under_make(home)
     assert "ada" in users(home)
-    again.end(signal.SIGTERM)
+    assert ends_with_make(again, signal.SIGTERM)
 
 
-def test_under_make_a_signal_to_make_alone_ends_it_all(home: Path) -> None:
-    """make passes SIGTERM on; after a SIGINT it waits for a terminal that told everyone."""
-    recipe = f"serve:\n\t@exec {sys.executable} manage.py up\n"
+def stops(launcher: Launcher, signum: signal.Signals) -> bool:
+    """True when the signal ended it cleanly, in time and with a word."""
+    return (
+        launcher.end(signum) < 16
+        and (launcher.process.returncode, launcher.said[-1]) == (0, "stopped.\n")
+        and nothing_left(launcher.home, seconds=1)
+    )
+
+
+def under_make(home: Path) -> Launcher:
+    """As `make serve` starts it, whose virtualenv this is not."""
     makefile = home.parent / "Makefile"
-    makefile.write_text(recipe)
+    makefile.write_text(f"serve:\n\t@exec {sys.executable} manage.py up\n")
     # Tests in the background of a script are deaf to a SIGINT, and would hand that on.
     make = ("env", "--default-signal=INT", "make", "-f", str(makefile), "serve")
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        launcher = Launcher(home, command=make).ready()
-        assert launcher.end(signum) < 16
-        assert nothing_left(home)
-        assert not any("***" in line for line in launcher.said)
+    return Launcher(home, command=make).ready()
+
+
+def ends_with_make(launcher: Launcher, signum: signal.Signals) -> bool:
+    """True when a signal to make alone ended it all.
+
+    make passes SIGTERM on; after a SIGINT it waits for a terminal that told everyone.
+    """
+    in_time = launcher.end(signum) < 16
+    return in_time and nothing_left(launcher.home) and not any("***" in x for x in launcher.said)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's word on a parent's death")
@@ -214,10 +228,9 @@ def test_a_killed_launcher_leaves_nothing_running_and_the_next_one_starts(home: 
     launcher = Launcher(home).ready()
     add_user(home, "ada")
     launcher.process.kill()
-    again = Launcher(home).ready()  # at once: what is left is stopped first
+    again = under_make(home)  # at once: what is left is stopped first
     assert "ada" in users(home)
-    again.end(signal.SIGTERM)
-    assert nothing_left(home)
+    assert ends_with_make(again, signal.SIGINT)
 
 
 def test_everything_killed_at_once_starts_again_with_its_data(home: Path) -> None:
@@ -226,17 +239,19 @@ def test_everything_killed_at_once_starts_again_with_its_data(home: Path) -> Non
     kill_all(home)
     launcher.listener.join(30)
     began = time.monotonic()
-    again = Launcher(home).ready()
+    again = under_make(home)
     assert time.monotonic() - began < 20
     assert "ada" in users(home)
-    again.end(signal.SIGTERM)
+    assert ends_with_make(again, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("wait", [0.4, 0.8, 1.5])
-def test_a_first_start_cut_short_is_made_good_by_the_next(tmp_path: Path, wait: float) -> None:
-    launcher = Launcher(tmp_path)
-    time.sleep(wait)
-    launcher.process.kill()
+def test_a_first_start_cut_short_is_made_good_by_the_next(tmp_path: Path) -> None:
+    """At each of its steps, and each time on what the last one left."""
+    for step in ("making the database…", "bringing the tables up to date…",
+                 "loading the bundled catalog…"):  # fmt: skip
+        launcher = Launcher(tmp_path).heard(step)
+        time.sleep(0.4)
+        launcher.process.kill()
     again = Launcher(tmp_path).ready()
     again.end(signal.SIGTERM)
     assert nothing_left(tmp_path)
@@ -261,7 +276,7 @@ def status_or_none(launcher: Launcher, path: str) -> int | None:
         return None
 
 
-def test_what_falls_is_started_again_and_said(home: Path) -> None:
+def test_what_falls_is_started_again_and_said_unless_postgres_will_not_stay_up(home: Path) -> None:
     launcher = Launcher(home).ready()
     next(p for p in processes_of(home) if "granian" in p.cmdline()).kill()
     fell(launcher, "web")
@@ -269,17 +284,6 @@ def test_what_falls_is_started_again_and_said(home: Path) -> None:
     fell(launcher, "valkey")
     os.kill(postmaster(home), signal.SIGKILL)
     fell(launcher, "postgres")
-    launcher.end(signal.SIGTERM)
-    assert nothing_left(home)
-
-
-def postmaster(home: Path) -> int:
-    """The process id of the embedded Postgres."""
-    return int((home / "postgres" / "postmaster.pid").read_text().split()[0])
-
-
-def test_a_postgres_that_will_not_stay_up_ends_the_service_with_a_sentence(home: Path) -> None:
-    launcher = Launcher(home).ready()
     pid = postmaster(home)
     (home / "postgres" / "global" / "pg_control").unlink()
     os.kill(pid, signal.SIGKILL)
@@ -287,6 +291,11 @@ def test_a_postgres_that_will_not_stay_up_ends_the_service_with_a_sentence(home:
     assert launcher.process.returncode == 1
     assert launcher.said[-1].startswith("Postgres ended 4 times in a row; it said last: ")
     assert nothing_left(home)
+
+
+def postmaster(home: Path) -> int:
+    """The process id of the embedded Postgres."""
+    return int((home / "postgres" / "postmaster.pid").read_text().split()[0])
 
 
 def refusal(home: Path, **extra: str) -> str:
@@ -301,11 +310,18 @@ def refusal(home: Path, **extra: str) -> str:
 def test_a_taken_port_is_refused_with_the_setting_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        assert f"Port {port}" in refusal(tmp_path, PORT=port)
-        assert "set PORT" in refusal(tmp_path, PORT=port)
+        sentence = refusal(tmp_path, PORT=port)
+    assert f"Port {port}" in sentence
+    assert "set PORT" in sentence
     assert nothing_left(tmp_path)
-    for wrong in ("0", "65536", "http", "²"):
-        assert "PORT must be a number" in refusal(tmp_path, PORT=wrong)
+
+
+def test_a_port_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "PORT must be a number" in refusal(tmp_path, PORT="²")
+    for wrong in ("0", "65536", "http"):
+        monkeypatch.setenv("PORT", wrong)
+        with pytest.raises(Refused, match="PORT must be a number"):
+            chosen_port()
 
 
 def test_a_home_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None:
@@ -315,14 +331,6 @@ def test_a_home_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None:
     assert "Not a directory" in sentence
 
 
-def test_a_second_launcher_on_a_home_is_refused(home: Path) -> None:
-    launcher = Launcher(home).ready()
-    sentence = refusal(home, PORT=str(free_port()))
-    assert f"already runs on {home} (process {launcher.process.pid})" in sentence
-    assert launcher.status("/healthz") == 200
-    launcher.end(signal.SIGTERM)
-
-
 def test_servers_of_ones_own_that_do_not_answer_are_named(tmp_path: Path) -> None:
     nowhere = f"127.0.0.1:{free_port()}"
     assert "DATABASE_URL" in refusal(tmp_path, DATABASE_URL=f"postgresql://a:secret@{nowhere}/a")
@@ -330,23 +338,39 @@ def test_servers_of_ones_own_that_do_not_answer_are_named(tmp_path: Path) -> Non
     assert nothing_left(tmp_path)
 
 
-def test_either_server_may_be_ones_own(home: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def served(made: Path) -> Iterator[Launcher]:
+    """One that runs, with a Valkey that is not its own."""
+    home = made.with_name("served")
+    shutil.copytree(made, home)
     launcher = Launcher(home, {"REDIS_URL": os.environ["REDIS_URL"]}).ready()
-    names = {path.name for path in (home / "children").iterdir()}
+    yield launcher
+    launcher.end(signal.SIGTERM)
+    kill_all(home)
+    shutil.rmtree(sockets(home), ignore_errors=True)
+
+
+def test_either_server_may_be_ones_own(served: Launcher) -> None:
+    names = {path.name for path in (served.home / "children").iterdir()}
     assert "postgres" in names
     assert "valkey" not in names
-    assert running(home)["REDIS_URL"] == os.environ["REDIS_URL"]
-    launcher.end(signal.SIGTERM)
+    assert running(served.home)["REDIS_URL"] == os.environ["REDIS_URL"]
 
 
-def test_commands_beside_find_the_service_and_only_while_it_runs(home: Path) -> None:
-    launcher = Launcher(home).ready()
-    assert manage(home, "migrate", "--check").returncode == 0
-    other = manage(home, "migrate", "--check", DATABASE_URL="postgresql://a@/other")
+def test_a_second_launcher_on_a_home_is_refused(served: Launcher) -> None:
+    sentence = refusal(served.home, PORT=str(free_port()))
+    assert f"already runs on {served.home} (process {served.process.pid})" in sentence
+    assert served.status("/healthz") == 200
+
+
+def test_commands_beside_find_the_service_and_only_while_it_runs(
+    served: Launcher, made: Path
+) -> None:
+    assert manage(served.home, "migrate", "--check").returncode == 0
+    other = manage(served.home, "migrate", "--check", DATABASE_URL="postgresql://a@/other")
     assert other.stderr.startswith("REDIS_URL, SECRET_KEY are not set")
-    launcher.end(signal.SIGTERM)
-    assert running(home) == {}
-    after = manage(home, "migrate", "--check")
+    assert running(made) == {}  # which was served, and is not any more
+    after = manage(made, "migrate", "--check")
     assert after.returncode == 1
     assert after.stderr.startswith("DATABASE_URL, REDIS_URL, SECRET_KEY are not set")
     assert "make serve" in after.stderr
