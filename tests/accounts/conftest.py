@@ -10,7 +10,7 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.test import Client
 
-from tests.accounts.people import PASSWORD, somewhere
+from tests.accounts.people import person, somewhere
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def visitor() -> Client:
 
 @pytest.fixture
 def ada(db: None, email: str) -> User:
-    return User.objects.create_user(email, email, PASSWORD)
+    return person(email)
 
 
 @pytest.fixture

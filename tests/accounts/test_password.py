@@ -12,7 +12,7 @@ from django.test import Client
 
 from accounts.access import mail_address
 from accounts.models import Scope, Token
-from tests.accounts.people import PASSWORD, somewhere
+from tests.accounts.people import person, somewhere
 
 pytestmark = pytest.mark.django_db(transaction=True)  # mail leaves in a thread of its own
 RESET = "/account/password/reset/"
@@ -110,7 +110,7 @@ def test_mail_goes_to_an_address_that_was_confirmed_by_hand(
 def test_the_link_of_another_confirms_nothing(ada: User, signed_in: Client, mailed: Mailed) -> None:
     signed_in.post("/account/confirm/")
     there = link(mailed())
-    eve = User.objects.create_user("eve@example.org", "eve@example.org", PASSWORD)
+    eve = person("eve@example.org")
     other = Client()
     other.force_login(eve)
     assert [other.post(there).status_code, other.post(there[:-3] + "/").status_code] == [404, 404]

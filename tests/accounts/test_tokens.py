@@ -32,7 +32,7 @@ class Mine(APIView):
 
 @pytest.fixture
 def ada() -> User:
-    return User.objects.create_user("ada@example.org", "ada@example.org", "correct horse battery")
+    return User.objects.create_user("ada@example.org", "ada@example.org")
 
 
 def bearer(secret: str) -> dict[str, str]:

@@ -56,12 +56,12 @@ def market(db: None) -> Callable[..., None]:
 
 @pytest.fixture
 def ada(db: None) -> Any:
-    return get_user_model().objects.create_user("ada", "ada@example.org", "correct horse battery")
+    return get_user_model().objects.create_user("ada", "ada@example.org")
 
 
 @pytest.fixture
 def eve(db: None) -> Any:
-    return get_user_model().objects.create_user("eve", "eve@example.org", "correct horse battery")
+    return get_user_model().objects.create_user("eve", "eve@example.org")
 
 
 @pytest.fixture

@@ -33,12 +33,12 @@ def rented(db):
 
 @pytest.fixture
 def ada(db):
-    return get_user_model().objects.create_user("ada", "ada@example.org", "correct horse battery")
+    return get_user_model().objects.create_user("ada", "ada@example.org")
 
 
 @pytest.fixture
 def bob(db):
-    return get_user_model().objects.create_user("bob", "bob@example.org", "another horse battery")
+    return get_user_model().objects.create_user("bob", "bob@example.org")
 
 
 def run(us=2600.0, **more):

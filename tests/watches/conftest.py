@@ -10,6 +10,7 @@ from accounts.models import ConfirmedAddress
 from catalog.invariants import broken
 from comparisons import asked as asked_of_comparisons
 from comparisons.models import Comparison, Run
+from tests.accounts.people import person
 from tests.scrapers.loopback import Answer, Served, serve
 from watches import asked, looking
 from watches.models import Watch
@@ -28,7 +29,7 @@ def _invariants_hold(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def buyer(db: None) -> User:
-    user = User.objects.create_user("buyer@example.com", "buyer@example.com", "a long secret")
+    user = person("buyer@example.com")
     ConfirmedAddress.objects.create(user=user)
     return user
 

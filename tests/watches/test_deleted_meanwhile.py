@@ -11,6 +11,7 @@ from django.test import Client
 from accounts.models import Scope, Token
 from comparisons import asked, keeping
 from comparisons.models import Comparison, Run, Share
+from tests.accounts.people import PASSWORD
 from tests.catalog.conftest import facts, offer, scrape
 from tests.catalog.market import INFINIBAND
 from tests.meanwhile import meanwhile
@@ -185,7 +186,7 @@ def test_an_account_is_deleted_while_something_is_added_to_what_it_has(
     buyer: User, comparison: Comparison, page: Client, write: Callable[[Comparison], Any]
 ) -> None:
     watch_of(comparison)
-    password = {"password": "a long secret"}
+    password = {"password": PASSWORD}
     answer = meanwhile(lambda: write(comparison), lambda: page.post("/account/delete/", password))
     assert answer.status_code == 302
     for model in (User, Comparison, Share, Watch, Event):
