@@ -20,12 +20,23 @@ A change of these texts or of `catalog.freshness.LIMITS` needs a migration that 
 (`tests/catalog/test_models.py` says so when it is missing).
 """
 
+import re
 from collections.abc import Iterator
 
 from catalog.listing_columns import COLUMNS, LISTED_NOW, LISTED_THEN, NOW, THEN, expressions
 
 _TABLES = ("offer", "instancetype", "region", "country")
-_TOUCHED = {"insert": "new", "update": "new", "delete": "old"}
+_TOUCHED = {
+    "insert": ("new table as touched", "revise_where_touched"),
+    "update": ("new table as touched", "revise_where_touched"),
+    "delete": ("old table as touched", "revise_where_touched"),
+}
+_COMPARED = {"update": ("old table as before new table as after", "revise_where_listed_otherwise")}
+# What is only shown of a type changes no list: as when a user keeps a measurement.
+_ONLY_SHOWN = {"id", "evidence", "checked", "measured_pair_gbytes_per_s"}
+_OF_A_TYPE = sorted(
+    set(re.findall(r"\bt\.(\w+)", " ".join(expressions(NOW).values()))) - _ONLY_SHOWN
+)
 
 
 def create() -> str:
@@ -40,6 +51,7 @@ drop view if exists offer_listing cascade;
 drop function if exists lock_catalog();
 drop function if exists one_writes_at_a_time() cascade;
 drop function if exists revise_where_touched() cascade;
+drop function if exists revise_where_listed_otherwise() cascade;
 drop function if exists revise_listing() cascade;
 """
 _BY_NUMBER = """
@@ -48,7 +60,13 @@ language plpgsql stable rows 50 as $$
 begin
   return query select * from offer_listing where offer_id = any(offers);
 end $$;"""
-_REVISION = """
+
+
+def _columns(row: str) -> str:
+    return ", ".join(f"{row}.{name}" for name in _OF_A_TYPE)
+
+
+_REVISION = f"""
 alter table catalog_catalogversion add column if not exists revision uuid;
 update catalog_catalogversion set revision = gen_random_uuid();
 create function lock_catalog() returns void language plpgsql set search_path from current as $$
@@ -80,6 +98,17 @@ begin
   end if;
   return null;
 end $$;
+create function revise_where_listed_otherwise() returns trigger
+language plpgsql set search_path from current as $$
+begin
+  if exists (
+    select from after join before using (id)
+    where ({_columns("after")}) is distinct from ({_columns("before")})
+  ) then
+    update catalog_catalogversion set revision = gen_random_uuid() where id = 1;
+  end if;
+  return null;
+end $$;
 create trigger listing_waits before update of title, interval, fetched_live_at on catalog_provider
   for each statement execute function one_writes_at_a_time();
 create trigger listing_is_revised after update of title, interval, fetched_live_at
@@ -96,11 +125,11 @@ create trigger listing_waits before insert or update or delete or truncate on ca
   for each statement execute function one_writes_at_a_time();
 create trigger listing_is_revised_truncate after truncate on catalog_{table}
   for each statement execute function revise_listing();"""
-        for statement, rows in _TOUCHED.items():
+        touched = _TOUCHED | (_COMPARED if table == "instancetype" else {})
+        for statement, (rows, revise) in touched.items():
             yield f"""
 create trigger listing_is_revised_{statement} after {statement} on catalog_{table}
-  referencing {rows} table as touched
-  for each statement execute function revise_where_touched();"""
+  referencing {rows} for each statement execute function {revise}();"""
 
 
 def _view() -> str:
