@@ -45,7 +45,7 @@ def later(send: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
 
 def where() -> str:
     """For a page that sent something: where it is found when there is no mail server."""
-    if "filebased" not in settings.EMAIL_BACKEND:
+    if "mail_files" not in settings.EMAIL_BACKEND:
         return ""
     return gettext(
         "This service has no mail server (EMAIL_URL): the mail is a file in the folder “mail” of "

@@ -192,7 +192,9 @@ MAIL_PORTS = {"file": 0, "smtp": 25, "smtp+starttls": 587, "smtps": 465}
 if MAIL.scheme not in MAIL_PORTS or (MAIL.scheme != "file" and not MAIL.hostname):
     raise Refused("EMAIL_URL must read smtp+starttls://user:password@host:587, or smtps://….")
 EMAIL_BACKEND = (
-    f"django.core.mail.backends.{'filebased' if MAIL.scheme == 'file' else 'smtp'}.EmailBackend"
+    "accounts.mail_files.EmailBackend"
+    if MAIL.scheme == "file"
+    else "django.core.mail.backends.smtp.EmailBackend"
 )
 EMAIL_FILE_PATH = HOME / "mail"
 EMAIL_HOST = MAIL.hostname or ""

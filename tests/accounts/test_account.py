@@ -148,15 +148,16 @@ def test_everything_that_is_someones_goes_with_them(ada: User, signed_in: Client
 def test_mails_that_are_files_go_with_the_account_they_are_to(
     ada: User, settings: Any, tmp_path: Path
 ) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_BACKEND = "accounts.mail_files.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path
     eve = User.objects.create_user("eve@example.org", f"not.{ada.email}")
-    for owner in (ada, eve):
+    for owner in (ada, *[eve] * 5):
         mail.confirm(owner)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 6
     ada.delete()
-    (left,) = tmp_path.iterdir()
-    assert f"To: {eve.email}" in left.read_text()
+    left = [file.read_text() for file in tmp_path.iterdir()]
+    assert len(left) == 5
+    assert all(f"To: {eve.email}" in each for each in left)
 
 
 @pytest.mark.parametrize("room", ["accounts", "comparisons", "watches", "measurements"])

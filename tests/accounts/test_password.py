@@ -120,7 +120,7 @@ def test_the_link_of_another_confirms_nothing(ada: User, signed_in: Client, mail
 def test_without_a_mail_server_the_page_says_where_the_mail_is(
     ada: User, visitor: Client, settings: object, tmp_path: object
 ) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"  # type: ignore[attr-defined]
+    settings.EMAIL_BACKEND = "accounts.mail_files.EmailBackend"  # type: ignore[attr-defined]
     settings.EMAIL_FILE_PATH = tmp_path  # type: ignore[attr-defined]
     page = visitor.post(RESET, {"email": ada.email}, follow=True).content.decode()
     assert "the mail is a file in the folder “mail”" in page
