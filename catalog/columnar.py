@@ -32,17 +32,26 @@ Places = NDArray[np.intp]
 
 TRUE, UNKNOWN, FALSE = np.int8(1), np.int8(0), np.int8(-1)
 NUMBERS = ("offer_id", "instance_type_id", "row_key")
-WORDS = (
-    "provider", "provider_title", "via", "instance_type", "region", "country", "continent", "tier",
-    "price_model", "gpu", "gpu_vendor", "form_factor", "scale_up", "fabric", "gpudirect",
-    "gpudirect_rdma", "sharp", "multi_node",
-)  # fmt: skip
-FLOATS = (
-    "available", "gpu_count", "gpu_memory_gb", "total_gpu_memory_gb", "nvlink_generation",
-    "nvlink_domain_gpus", "scale_up_domain_gpus", "domain_gpu_memory_gb", "scale_up_gbytes_per_s",
-    "fabric_gbits_per_s", "fabric_gbits_per_s_per_gpu", "max_gpus_on_one_fabric", "usd_per_hour",
+# What every list is folded and sorted by, and what most are narrowed and counted by.
+ALWAYS = (
+    "provider",
+    "instance_type",
+    "via",
+    "region",
+    "tier",
+    "price_model",
     "usd_per_gpu_hour",
+    "outdated_at",
+)
+OFTEN = (
+    *ALWAYS,
+    "available", "country", "continent", "provider_title", "gpu", "gpu_vendor", "form_factor",
+    "gpu_count", "gpu_memory_gb", "total_gpu_memory_gb", "scale_up", "nvlink_generation",
+    "nvlink_domain_gpus", "scale_up_domain_gpus", "domain_gpu_memory_gb", "scale_up_gbytes_per_s",
+    "fabric", "fabric_gbits_per_s", "fabric_gbits_per_s_per_gpu", "gpudirect", "gpudirect_rdma",
+    "sharp", "multi_node", "max_gpus_on_one_fabric", "usd_per_hour", "stale_at",
 )  # fmt: skip
+NUMERIC = listing_columns.NUMBERS | {"available", "total_gpu_memory_gb", "outdated_at", "stale_at"}
 TIMES = {"outdated": "outdated_at", "stale": "stale_at"}  # what is true after a time
 SEARCHED = ("provider_title", "provider", "instance_type", "gpu", "region", "fabric", "tier")
 SEVERAL_TIMES = 5  # a list that is written to faster than it is read
@@ -119,7 +128,7 @@ class Columns:
         return self.numbers["offer_id"]
 
     def __getitem__(self, name: str) -> Words | Floats:
-        return self.floats(name) if name in TIMES or _is_number(name) else self.words(name)
+        return self.floats(name) if name in TIMES or name in NUMERIC else self.words(name)
 
     def words(self, name: str) -> Words:
         """A column of texts."""
@@ -130,7 +139,7 @@ class Columns:
     def floats(self, name: str) -> Floats:
         """A column of numbers, or of 1 and 0 for yes and no; NaN where unknown."""
         if name in TIMES:
-            return self._is_past(self.amounts[TIMES[name]])
+            return self._is_past(self.floats(TIMES[name]))
         if name not in self.amounts:
             self.amounts[name] = np.array(self._besides(name), np.float64)
         return self.amounts[name]
@@ -211,13 +220,14 @@ _kept: dict[bool, Columns] = {}  # of now, and of the time that was asked for la
 _reading = threading.Lock()
 
 
-def columns(as_of: datetime | None = None) -> Columns:
-    """The listing of now, or of a time."""
+def columns(as_of: datetime | None = None, needs: Iterable[str] = ()) -> Columns:
+    """The listing of now, or of a time: then of columns that are needed, others when asked for."""
     revision = _revision()
     with _reading:  # of several who find it changed, one reads it
         found = _kept.get(as_of is None)
         if found is None or (found.revision, found.as_of) != (revision, as_of) or revision is None:
-            found = _kept[as_of is None] = _listing(as_of)
+            names = [*OFTEN] if as_of is None else {*ALWAYS, *(TIMES.get(n, n) for n in needs)}
+            found = _kept[as_of is None] = _listing(as_of, sorted(names))
         return found
 
 
@@ -238,11 +248,11 @@ def _revision() -> str | None:
     return str(row[0]) if row and row[0] else None
 
 
-def _listing(as_of: datetime | None) -> Columns:
-    revision, read = _read(as_of, (*NUMBERS, *WORDS, *FLOATS, *TIMES.values()))
+def _listing(as_of: datetime | None, names: Sequence[str]) -> Columns:
+    revision, read = _read(as_of, (*NUMBERS, *names))
     numbers = {name: np.array(read(name), np.int64) for name in NUMBERS}
-    texts = {name: Words.of(read(name)) for name in WORDS}
-    amounts = {name: np.array(read(name), np.float64) for name in (*FLOATS, *TIMES.values())}
+    texts = {name: Words.of(read(name)) for name in names if name not in NUMERIC}
+    amounts = {name: np.array(read(name), np.float64) for name in names if name in NUMERIC}
     offers, keys, region = numbers["offer_id"], numbers["row_key"], texts["region"].places
     nowhere_last = np.where(region < 0, len(offers), region)
     order = np.lexsort((offers, nowhere_last, amounts["usd_per_gpu_hour"], keys))
@@ -257,10 +267,6 @@ def _listing(as_of: datetime | None) -> Columns:
         {name: column[order] for name, column in texts.items()},
         {name: column[order] for name, column in amounts.items()},
     )
-
-
-def _is_number(name: str) -> bool:
-    return name in listing_columns.NUMBERS or name in FLOATS or name in TIMES.values()
 
 
 def _read(

@@ -33,7 +33,8 @@ class Counts:
 
 def count(query: OfferQuery, facets: Iterable[str] = ()) -> Counts:
     """Every count of one list."""
-    return counts_of(Narrowed.by(query), facets)
+    facets = list(facets)
+    return counts_of(Narrowed.by(query, facets), facets)
 
 
 def counts_of(narrowed: Narrowed, facets: Iterable[str] = ()) -> Counts:

@@ -17,7 +17,17 @@ from typing import Any
 import numpy as np
 from django.http import QueryDict
 
-from catalog.columnar import FALSE, TRUE, Columns, Holds, Truths, compared, let_through
+from catalog.applies import NO_PLACE
+from catalog.columnar import (
+    FALSE,
+    SEARCHED,
+    TRUE,
+    Columns,
+    Holds,
+    Truths,
+    compared,
+    let_through,
+)
 from catalog.currency import Currency, in_currency
 from catalog.facts import gpus
 from catalog.query import (
@@ -71,6 +81,12 @@ class Filter:
             truths = -truths
         arises = self.arises(columns)
         return truths if arises is None else np.where(arises, truths, FALSE)
+
+    @property
+    def needs(self) -> set[str]:
+        """The columns that its condition looks at."""
+        deciding = (other for name in self.fields for other in NO_PLACE.get(name, ()))
+        return {*(self.fields or SEARCHED), *deciding}
 
     def arises(self, columns: Columns) -> Holds | None:
         """Where what it looks at has a place; None where it has in each row."""
@@ -224,6 +240,11 @@ class OfferQuery:
     def keys(self) -> tuple[str, ...]:
         """The keys of a row: the fields asked for, and the prices in the currency asked for."""
         return (*self.fields, *(self.currency.keys if self.currency else ()))
+
+    def needs(self, facets: Iterable[str] = ()) -> set[str]:
+        """The columns that it is answered by, and these facets."""
+        looked_at = (FILTERS[name].needs for name in (*self.filters, *facets))
+        return {name for name, _ in self.sort}.union(*looked_at)
 
     def truths(self, columns: Columns) -> dict[str, Truths]:
         """By filter, its condition in each row, unknowns let through as asked."""

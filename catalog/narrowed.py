@@ -18,9 +18,9 @@ class Narrowed:
     truths: Mapping[str, Truths]
 
     @classmethod
-    def by(cls, query: OfferQuery) -> "Narrowed":
-        """The listing of now, or of the time asked for, narrowed by a query."""
-        of = columns(query.as_of)
+    def by(cls, query: OfferQuery, facets: Iterable[str] = ()) -> "Narrowed":
+        """The listing of now, or of the time asked for, narrowed by a query, for these facets."""
+        of = columns(query.as_of, query.needs(facets))
         return cls(query, of, query.truths(of))
 
     @property

@@ -91,7 +91,7 @@ def page(query: OfferQuery, facets: Iterable[str] = (), evidence: Sequence[str] 
 
 def _page(query: OfferQuery, facets: list[str], evidence: Sequence[str]) -> Page:
     names = (*OFFER_KEYS, *HELPERS, "regions")
-    walk = _Walk(query, names, evidence=evidence)
+    walk = _Walk(query, names, evidence=evidence, facets=facets)
     keys = (*names, *(query.currency.keys if query.currency else ()))
     rows = [Row(keys, row) for row in walk.rows]
     counts = counts_of(walk.narrowed, facets)
@@ -151,7 +151,7 @@ def written(query: OfferQuery) -> Written:
     BadQuery
         Where the cursor was not given out for this very list.
     """
-    walk = in_one_piece(lambda: _Walk(query, query.fields, as_json=True))
+    walk = in_one_piece(lambda: _Walk(query, query.fields, facets=query.facets, as_json=True))
     return Written((row[0].encode() for row in walk.rows), walk.next, walk.previous, walk.narrowed)
 
 
@@ -278,10 +278,11 @@ class _Walk:
         names: Sequence[str],
         *,
         evidence: Iterable[str] = EVIDENCE,
+        facets: Iterable[str] = (),
         as_json: bool = False,
     ) -> None:
         self.query = query
-        self.narrowed = Narrowed.by(query)
+        self.narrowed = Narrowed.by(query, facets)
         self.next: str | None = None
         self.previous: str | None = None
         at = Cursor.read(query.cursor, _list_of(query))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import product
 
 import pytest
 from django.core.management import call_command
@@ -18,7 +19,7 @@ from bench import by_sql
 from bench.api import queries
 from bench.service import POPULATE
 from catalog import columnar, offers
-from catalog.columnar import FLOATS, TIMES, WORDS, Moved, Words, in_one_piece
+from catalog.columnar import NUMERIC, OFTEN, TIMES, Moved, Words, in_one_piece
 from catalog.columnar import columns as columns_of
 from catalog.counts import count
 from catalog.filters import FACETS, SORTABLE, read
@@ -32,7 +33,7 @@ from tests.meanwhile import meanwhile
 pytestmark = pytest.mark.django_db
 OSLO = {"region": "oslo", "price_model": "on_demand"}
 IN_OSLO = OSLO | {"instance_type__name": "ib"}
-NAMES = (*WORDS, *FLOATS, *TIMES.values())
+NAMES = OFTEN
 
 
 def kept() -> dict[int, list[object]]:
@@ -50,7 +51,7 @@ def _values(column: Words | columnar.Floats) -> list[object]:
 
 def in_the_tables() -> dict[int, list[object]]:
     seconds = {name: f"extract(epoch from {name})::float8" for name in TIMES.values()}
-    read = [seconds.get(n, n if n in WORDS else f"{n}::text::float8") for n in NAMES]
+    read = [seconds.get(n, f"{n}::text::float8" if n in NUMERIC else n) for n in NAMES]
     read[NAMES.index("available")] = "available::integer::float8"
     sql = f"select offer_id, {', '.join(read)} from offer_listing"  # noqa: S608
     return {row[0]: list(row[1:]) for row in rows_of(sql, [])}
@@ -253,8 +254,10 @@ def test_a_list_sorted_by_anything_is_walked_to_its_end_and_back() -> None:
     with connection.cursor() as cursor:
         cursor.execute(POPULATE.format(types=9, periods=1))
         cursor.execute(DARKEN)
-    for sort in SORTABLE:
-        query = read(QueryDict(f"rows=region&sort=-{sort}&page_size=20"))
+    for sort, at in product(
+        SORTABLE, ("", f"&as_of={timezone.now() - DAY / 2:%Y-%m-%dT%H:%M:%SZ}")
+    ):
+        query = read(QueryDict(f"rows=region&sort=-{sort}&page_size=20{at}"))
         whole = [row["offer_id"] for row in offers.page(replace(query, page_size=200)).rows]
         assert len(whole) > 60
         there = [offers.page(query)]
