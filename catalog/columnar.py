@@ -2,8 +2,7 @@
 
 A row is an offer. Rows of one type, sold in one way, stand together, the lowest price first: they
 are the regions of one row of a list of types. Of the listing of now each process keeps one copy,
-good while the revision stands that it was read at (`listing_sql`); beside it the last that was
-asked for `as_of`.
+good while the revision stands that it was read at (`listing_sql`); as of a time it is read anew.
 
 What is said of every row is an array of *truths* in Kleene's logic: 1 is true, 0 unknown, -1 false.
 So `and` is the minimum, `or` the maximum, and `not` changes the sign.
@@ -54,7 +53,7 @@ OFTEN = (
 NUMERIC = listing_columns.NUMBERS | {"available", "total_gpu_memory_gb", "outdated_at", "stale_at"}
 TIMES = {"outdated": "outdated_at", "stale": "stale_at"}  # what is true after a time
 SEARCHED = ("provider_title", "provider", "instance_type", "gpu", "region", "fabric", "tier")
-SEVERAL_TIMES = 5  # a list that is written to faster than it is read
+PATIENCE_S = 2.0  # as long as a statement waits for a lock
 
 
 class Moved(OperationalError):
@@ -216,29 +215,56 @@ class Columns:
         return [of_offer[offer] for offer in self.offers.tolist()]
 
 
-_kept: dict[bool, Columns] = {}  # of now, and of the time that was asked for last
-_reading = threading.Lock()
+class _Kept:
+    """The listing of now as it was read last; of several who find it changed, one reads it."""
+
+    found: Columns | None = None
+    reading = threading.Lock()
 
 
 def columns(as_of: datetime | None = None, needs: Iterable[str] = ()) -> Columns:
-    """The listing of now, or of a time: then of columns that are needed, others when asked for."""
-    revision = _revision()
-    with _reading:  # of several who find it changed, one reads it
-        found = _kept.get(as_of is None)
-        if found is None or (found.revision, found.as_of) != (revision, as_of) or revision is None:
-            names = [*OFTEN] if as_of is None else {*ALWAYS, *(TIMES.get(n, n) for n in needs)}
-            found = _kept[as_of is None] = _listing(as_of, sorted(names))
-        return found
+    """The listing of now; or of a time, of columns that are needed, others when asked for.
+
+    Raises
+    ------
+    Moved
+        Where another waits for the database so long that it is of no use to wait for it.
+    """
+    if as_of is not None:
+        return _listing(as_of, sorted({*ALWAYS, *(TIMES.get(name, name) for name in needs)}))
+    found = _standing()
+    if found is None:
+        if not _Kept.reading.acquire(timeout=PATIENCE_S):
+            raise Moved
+        try:
+            found = _standing()  # another may have read it meanwhile
+            if found is None:
+                found = _Kept.found = _listing(None, OFTEN)
+        finally:
+            _Kept.reading.release()
+    return found
 
 
 def in_one_piece(answer: Callable[[], T]) -> T:
-    """What is answered by columns and rows of the same listing: again where it has moved."""
-    for _ in range(SEVERAL_TIMES):
-        try:
+    """What is answered by columns and rows of the same listing.
+
+    Where it has moved in between, once more of one state of the database, however fast it is
+    written to.
+    """
+    try:
+        return answer()
+    except Moved:
+        if connection.in_atomic_block:  # whose state of the database is chosen already
             return answer()
-        except Moved:
-            continue
-    return answer()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("set transaction isolation level repeatable read, read only")
+        return answer()
+
+
+def _standing() -> Columns | None:
+    """What is kept, if it is of the listing that stands."""
+    found, revision = _Kept.found, _revision()
+    return found if found and revision and found.revision == revision else None
 
 
 def _revision() -> str | None:

@@ -109,8 +109,11 @@ begin
   end if;
   return null;
 end $$;
-create trigger listing_waits before update of title, interval, fetched_live_at on catalog_provider
+create trigger listing_waits
+  before delete or update of title, interval, fetched_live_at on catalog_provider
   for each statement execute function one_writes_at_a_time();
+create trigger listing_is_revised_delete after delete on catalog_provider
+  for each row execute function revise_listing();
 create trigger listing_is_revised after update of title, interval, fetched_live_at
   on catalog_provider for each row
   when ((old.title, old.interval, old.fetched_live_at is null)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from django.db import connection
 from django.db.models import Min
 from numpy.typing import NDArray
 
@@ -198,9 +199,14 @@ def _read(
     Moved
         Where they are of another listing than the columns.
     """
+    if not len(rows):
+        return
     offers, at = of.offers[rows].tolist(), [] if of.as_of is None else [of.as_of]
     source = "offer_listing" if of.as_of is None else "offer_listing_at(%s)"
-    answer: Callable[..., Iterable[tuple[Any, ...]]] = rows_read
+    # A cursor does not outlive the transaction that it is opened in.
+    answer: Callable[..., Iterable[tuple[Any, ...]]] = (
+        rows_of if connection.in_atomic_block else rows_read
+    )
     if len(offers) <= FEW:
         answer, at = rows_of, [*at, offers]
         source = f"(select * from {source} where offer_id = any(%s))"
@@ -211,14 +217,10 @@ def _read(
         "from unnest(%s::bigint[], %s::integer[]) with ordinality page (offer_id, regions, place) "
         f"join {source} l using (offer_id) order by place"
     )
-    found = 0
     for *row, revision in answer(sql, [offers, regions.tolist(), *at]):
         if revision != of.revision:
             raise Moved
-        found += 1
         yield tuple(row)
-    if found < len(offers):
-        raise Moved
 
 
 # --- Their order ------------------------------------------------------------------------------
@@ -296,6 +298,8 @@ class _Walk:
             shown = [f"(select row_to_json(r)::text from (select {', '.join(shown)}) r)"]
         read = _read(self.narrowed.columns, rows[listed], regions[listed], shown)
         first = [*islice(read, 1)]  # read at once, to see whether it has moved
+        if len(listed) and not first:
+            raise Moved
         self.rows = chain(first, read)
 
     def _in_order(self, at: Cursor | None) -> Places:

@@ -1,11 +1,14 @@
 """Lists are made by columns in memory: they are what the tables say, whoever wrote to these."""
 
+import json
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import count as count_from
 from itertools import product
 
 import pytest
@@ -19,13 +22,13 @@ from bench import by_sql
 from bench.api import queries
 from bench.service import POPULATE
 from catalog import columnar, offers
-from catalog.columnar import NUMERIC, OFTEN, TIMES, Moved, Words, in_one_piece
+from catalog.columnar import NUMERIC, OFTEN, TIMES, Moved, Words, _Kept
 from catalog.columnar import columns as columns_of
 from catalog.counts import count
 from catalog.filters import FACETS, SORTABLE, read
-from catalog.models import Country, InstanceType, Offer, Provider, Region
+from catalog.models import Country, InstanceType, Offer, Price, Provider, Region
 from catalog.records import NO_PRICE_FOUND
-from catalog.sql import rows_of
+from catalog.sql import rows_of, rows_read
 from tests.catalog.conftest import DAY, offer, scrape
 from tests.catalog.market import open_market
 from tests.meanwhile import meanwhile
@@ -57,6 +60,17 @@ def in_the_tables() -> dict[int, list[object]]:
     return {row[0]: list(row[1:]) for row in rows_of(sql, [])}
 
 
+def _replace_acme() -> None:
+    """Deleted and put back under another title, which is right when all of it is written."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "create temporary table acme on commit drop as "
+            "select * from catalog_provider where slug = 'acme'; "
+            "delete from catalog_provider where slug = 'acme'; "
+            "update acme set title = 'Zebra'; insert into catalog_provider select * from acme"
+        )
+
+
 WRITES: dict[str, Callable[[], object]] = {
     "a price": lambda: Offer.objects.filter(**OSLO).update(usd_per_gpu_hour=1),
     "no price": lambda: Offer.objects.filter(**OSLO).update(
@@ -78,6 +92,7 @@ WRITES: dict[str, Callable[[], object]] = {
     "that it is read more often": lambda: Provider.objects.update(
         interval=timedelta(minutes=1), fetched_live_at=timezone.now()
     ),
+    "that a provider is another": _replace_acme,
     "that an offer is gone": lambda: Offer.objects.filter(**OSLO).delete(),
     "that a type is gone": lambda: InstanceType.objects.filter(name="ib").delete(),
 }
@@ -179,12 +194,63 @@ def test_a_list_is_of_one_listing_though_it_is_written_to_while_it_is_read(monke
     assert priced[-1] == 99
 
 
-def test_what_is_written_to_without_end_is_said_to_be_busy() -> None:
-    def moves() -> None:
-        raise Moved
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("asked", ["page_size=200", "page_size=all&format=ndjson"])
+def test_a_list_that_is_written_to_without_end_is_answered_as_it_once_stood(
+    asked: str, monkeypatch, client
+) -> None:
+    """Whenever its rows are read, another has written since its columns were."""
+    open_market()
+    monkeypatch.setattr(offers, "FEW", 3)  # so that the whole list is read by a cursor
+    prices = count_from(10)
 
-    with pytest.raises(Moved):
-        in_one_piece(moves)
+    def write() -> None:
+        Offer.objects.filter(**IN_OSLO).update(usd_per_gpu_hour=next(prices))
+        connection.close()
+
+    def after(read: Callable[..., object]) -> Callable[..., object]:
+        def written_to(*asked: object) -> object:
+            other = threading.Thread(target=write)
+            other.start()
+            other.join()
+            return read(*asked)
+
+        return written_to
+
+    monkeypatch.setattr(offers, "rows_of", after(rows_of))
+    monkeypatch.setattr(offers, "rows_read", after(rows_read))
+    answer = client.get(f"/api/v1/offers/?rows=region&sort=-usd_per_gpu_hour&{asked}")
+    text = b"".join(answer) if answer.streaming else answer.content
+    whole = "ndjson" in asked
+    rows = [*map(json.loads, text.splitlines())] if whole else json.loads(text)["results"]
+    assert len(rows) == 9
+    assert next(prices) == 12, "asked once, and once more"
+    assert float(rows[0]["usd_per_gpu_hour"]) == 10, "as it stood when it was asked once more"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_another_who_waits_is_answered_in_time() -> None:
+    """Somebody holds the table: not each in turn waits for as long as a statement may."""
+    open_market()
+    with transaction.atomic():
+        Offer.objects.update(available=True)
+        with connection.cursor() as cursor:
+            cursor.execute("lock table catalog_offer in access exclusive mode")
+        with _Kept.reading, pytest.raises(Moved):
+            columns_of()
+
+
+def test_a_price_of_the_past_is_as_it_stands(client) -> None:
+    """What was listed then is read anew: prices of the past have no revision."""
+    open_market(days=-2)
+    at = f"as_of={timezone.now() - DAY:%Y-%m-%d}&count=true&price_model=on_demand"
+    dear = f"/api/v1/offers/?{at}&usd_per_gpu_hour_max=0.02"
+    assert client.get(dear).json()["count"] == 0
+    ib = Price.objects.filter(offer__instance_type__name="ib", offer__region="oslo")
+    ib.update(usd_per_hour=Decimal("0.08"))
+    assert client.get(f"{dear}&page_size=9").json()["count"] == 1
+    ib.delete()
+    assert client.get(f"{dear}&page_size=8").json()["count"] == 0
 
 
 def test_an_offer_of_no_region_comes_and_goes_with_its_like_in_a_region() -> None:
