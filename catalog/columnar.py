@@ -53,7 +53,7 @@ OFTEN = (
 NUMERIC = listing_columns.NUMBERS | {"available", "total_gpu_memory_gb", "outdated_at", "stale_at"}
 TIMES = {"outdated": "outdated_at", "stale": "stale_at"}  # what is true after a time
 SEARCHED = ("provider_title", "provider", "instance_type", "gpu", "region", "fabric", "tier")
-PATIENCE_S = 2.0  # as long as a statement waits for a lock
+PATIENCE_S = 5.0  # as long as a statement may take where somebody waits
 
 
 class Moved(OperationalError):
