@@ -229,6 +229,19 @@ def test_a_list_that_is_written_to_without_end_is_answered_as_it_once_stood(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_whole_list_is_read_as_it_is_taken_in_its_order(monkeypatch, client) -> None:
+    open_market()
+    page = client.get("/api/v1/offers/?sort=-usd_per_gpu_hour&fields=instance_type,tier").json()
+    monkeypatch.setattr(offers, "FEW", 3)
+    monkeypatch.setattr(offers, "rows_of", None)
+    whole = client.get(
+        "/api/v1/offers/?sort=-usd_per_gpu_hour&fields=instance_type,tier&page_size=all&format=ndjson"
+    )
+    assert [json.loads(line) for line in b"".join(whole).splitlines()] == page["results"]
+    assert len(page["results"]) == 8
+
+
+@pytest.mark.django_db(transaction=True)
 def test_who_waits_for_another_who_waits_is_answered_in_time() -> None:
     """Somebody holds the table: not each in turn waits for as long as a statement may."""
     open_market()

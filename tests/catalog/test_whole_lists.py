@@ -98,7 +98,7 @@ def test_a_list_that_cannot_be_read_is_a_503_and_not_half_a_file(client, monkeyp
         raise OperationalError("connection refused")
         yield
 
-    monkeypatch.setattr("catalog.offers.rows_read", gone)
+    monkeypatch.setattr("catalog.offers.rows_of", gone)  # in a test's transaction, `rows_read`
     for _ in range(3):
         assert client.get("/api/v1/offers/?page_size=all&format=csv").status_code == 503
     assert replies.STREAMS._value == 2
