@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from accounts.models import ConfirmedAddress
+from accounts.owned import held
 from catalog.invariants import broken
 from comparisons import asked as asked_of_comparisons
 from comparisons.models import Comparison, Run
@@ -97,6 +98,7 @@ def run(comparison: Comparison, offers: list[dict[str, Any]], **more: Any) -> Ru
     } | more  # fmt: skip
     answer["asked"] = {**EMPTY, **answer["asked"]}
     with transaction.atomic():
+        held(Comparison.objects.filter(pk=comparison.pk))
         return Run.objects.create(
             comparison=comparison, catalog_version=answer["catalog_version"],
             model_version=answer["model_version"], results=answer,
