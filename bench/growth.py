@@ -6,17 +6,21 @@ Of every size a catalog of its own in a temporary folder (the largest takes 6 GB
 an hour), and of each answer the CPU time of web and Postgres together, as in `bench.answers`: the
 mean over the same distinct queries, nothing cached.
 
-On two cores that others kept at a load of 15, on 2026-11-30 (of the largest, five queries):
+Of 20,000 offers with 2 million prices, on 2026-11-30, on two cores of a third of the usual speed:
 
-    CPU time [ms], offers / prices      20,000 / 2 M   100,000 / 2 M   1 M / 20 M
-    API page                                    28.5             101        1,070
-    API page as of a week ago                     95             298        3,760
-    API page with three facets                    33             122        1,442
-    HTML page with eight facets                   55             220        2,254
-    prices of a GPU, newest first                 15              12           10
-    304                                            2             1.5          2.5
+    CPU time [ms]
+    API page                                     9
+    API page as of a time of its own           300
+    API page with three facets                  12
+    HTML page with eight facets                 22
+    prices of a GPU, newest first               21
+    API page after a write                     330
+    304                                          4
 
-What counts all rows of a list grows with them; what an index finds does not.
+A page is found in columns in memory, and grows by little (25 ms at 200,000 offers); what reads the
+listing whole grows with it: as of a time, and the first page after a write (3 to 5 s at 200,000).
+The larger sizes were last measured whole when lists were still made in SQL: a page then took 1.1 s
+at 1 million offers.
 """
 
 import json
