@@ -18,7 +18,7 @@ Of 20,000 offers with 2 million prices, on 2026-11-30, on two cores of a third o
     304                                          4
 
 A page is found in columns in memory, and grows by little (25 ms at 200,000 offers); what reads the
-listing whole grows with it: as of a time, and the first page after a write (3 to 5 s at 200,000).
+listing whole grows with it: as of a time, and the first page after a write (3 s at 200,000).
 The larger sizes were last measured whole when lists were still made in SQL: a page then took 1.1 s
 at 1 million offers.
 """

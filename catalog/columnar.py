@@ -30,18 +30,12 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 TRUE, UNKNOWN, FALSE = np.int8(1), np.int8(0), np.int8(-1)
-NUMBERS = ("offer_id", "instance_type_id", "row_key")
+NUMBERED = ("offer_id", "instance_type_id", "row_key")
 # What every list is folded and sorted by, and what most are narrowed and counted by.
 ALWAYS = (
-    "provider",
-    "instance_type",
-    "via",
-    "region",
-    "tier",
-    "price_model",
-    "usd_per_gpu_hour",
+    "provider", "instance_type", "via", "region", "tier", "price_model", "usd_per_gpu_hour",
     "outdated_at",
-)
+)  # fmt: skip
 OFTEN = (
     *ALWAYS,
     "available", "country", "continent", "provider_title", "gpu", "gpu_vendor", "form_factor",
@@ -227,15 +221,15 @@ def columns(as_of: datetime | None = None, needs: Iterable[str] = ()) -> Columns
 
     Raises
     ------
-    Moved
-        Where another waits for the database so long that it is of no use to wait for it.
+    OperationalError
+        Where another has not read it for so long that it is of no use to wait for it.
     """
     if as_of is not None:
         return _listing(as_of, sorted({*ALWAYS, *(TIMES.get(name, name) for name in needs)}))
     found = _standing()
     if found is None:
         if not _Kept.reading.acquire(timeout=PATIENCE_S):
-            raise Moved
+            raise OperationalError("another request is still reading the listing")
         try:
             found = _standing()  # another may have read it meanwhile
             if found is None:
@@ -275,8 +269,8 @@ def _revision() -> str | None:
 
 
 def _listing(as_of: datetime | None, names: Sequence[str]) -> Columns:
-    revision, read = _read(as_of, (*NUMBERS, *names))
-    numbers = {name: np.array(read(name), np.int64) for name in NUMBERS}
+    revision, read = _read(as_of, (*NUMBERED, *names))
+    numbers = {name: np.array(read(name), np.int64) for name in NUMBERED}
     texts = {name: Words.of(read(name)) for name in names if name not in NUMERIC}
     amounts = {name: np.array(read(name), np.float64) for name in names if name in NUMERIC}
     offers, keys, region = numbers["offer_id"], numbers["row_key"], texts["region"].places

@@ -11,7 +11,7 @@ import numpy as np
 
 from catalog.columnar import TRUE, UNKNOWN, Columns, Holds, Words
 from catalog.filters import FACETS, FILTERS, OfferQuery, Rows, opposed
-from catalog.narrowed import Narrowed
+from catalog.narrowed import Narrowed, together
 
 Facet = Sequence[tuple[str | None, int]]
 
@@ -76,9 +76,8 @@ def _left_out(narrowed: Narrowed) -> Iterator[tuple[str, int]]:
 
     What one region lists is in the list: that another's is unknown keeps nothing out.
     """
-    holds = narrowed.holds
-    unlisted = ~narrowed.rows(holds == TRUE)
-    unsaid = holds == UNKNOWN
+    unlisted = ~narrowed.rows(narrowed.holds == TRUE)
+    unsaid = narrowed.holds == UNKNOWN
     yield "", int((narrowed.rows(unsaid) & unlisted).sum())
     for name, each in narrowed.truths.items():
         yield name, int((narrowed.rows(unsaid & (each == UNKNOWN)) & unlisted).sum())
@@ -87,7 +86,7 @@ def _left_out(narrowed: Narrowed) -> Iterator[tuple[str, int]]:
 def _facet(name: str, narrowed: Narrowed) -> Facet:
     """The rows of each value, or that reach each threshold, were it not for its own filter."""
     truths = (each for other, each in narrowed.truths.items() if other != name)
-    others = narrowed.together(truths) == TRUE
+    others = together(narrowed.columns, truths) == TRUE
     arises = FILTERS[name].arises(narrowed.columns)
     if arises is not None:
         others &= arises

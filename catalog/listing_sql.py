@@ -12,9 +12,9 @@ print them with `trim_scale`.
 plan a row's ninety columns takes longer than to read fifty rows.
 
 Whatever writes to the tables that the listing is made of gives it another *revision*, in the same
-transaction: who has read columns of it knows by that whether they still hold (`columnar`). It is
-written before the first row is, so one writes at a time, and two who do cannot lock each other out;
-publishing takes that lock first of all (`lock_catalog`), and may then find that nothing changes.
+transaction: who has read columns of it knows by that whether they still hold (`columnar`). The row
+of the revision is locked before the first row is written, so one writes at a time, and two who do
+cannot lock each other out; publishing takes that lock first of all (`lock_catalog`).
 
 A change of these texts or of `catalog.freshness.LIMITS` needs a migration that runs CREATE again
 (`tests/catalog/test_models.py` says so when it is missing).
@@ -26,12 +26,8 @@ from collections.abc import Iterator
 from catalog.listing_columns import COLUMNS, LISTED_NOW, LISTED_THEN, NOW, THEN, expressions
 
 _TABLES = ("offer", "instancetype", "region", "country")
-_TOUCHED = {
-    "insert": ("new table as touched", "revise_where_touched"),
-    "update": ("new table as touched", "revise_where_touched"),
-    "delete": ("old table as touched", "revise_where_touched"),
-}
-_COMPARED = {"update": ("old table as before new table as after", "revise_where_listed_otherwise")}
+_TOUCHED = {"insert": "new", "update": "new", "delete": "old"}
+_REVISE = "update catalog_catalogversion set revision = gen_random_uuid()"
 # What is only shown of a type changes no list: as when a user keeps a measurement.
 _ONLY_SHOWN = {"id", "evidence", "checked", "measured_pair_gbytes_per_s"}
 _OF_A_TYPE = sorted(
@@ -68,7 +64,7 @@ def _columns(row: str) -> str:
 
 _REVISION = f"""
 alter table catalog_catalogversion add column if not exists revision uuid;
-update catalog_catalogversion set revision = gen_random_uuid();
+{_REVISE};
 create function lock_catalog() returns void language plpgsql set search_path from current as $$
 begin
   perform from catalog_catalogversion where id = 1 for update;
@@ -87,14 +83,14 @@ end $$;
 create function revise_listing() returns trigger
 language plpgsql set search_path from current as $$
 begin
-  update catalog_catalogversion set revision = gen_random_uuid() where id = 1;
+  {_REVISE};
   return null;
 end $$;
 create function revise_where_touched() returns trigger
 language plpgsql set search_path from current as $$
 begin
   if exists (select from touched) then
-    update catalog_catalogversion set revision = gen_random_uuid() where id = 1;
+    {_REVISE};
   end if;
   return null;
 end $$;
@@ -105,7 +101,7 @@ begin
     select from after join before using (id)
     where ({_columns("after")}) is distinct from ({_columns("before")})
   ) then
-    update catalog_catalogversion set revision = gen_random_uuid() where id = 1;
+    {_REVISE};
   end if;
   return null;
 end $$;
@@ -128,11 +124,14 @@ create trigger listing_waits before insert or update or delete or truncate on ca
   for each statement execute function one_writes_at_a_time();
 create trigger listing_is_revised_truncate after truncate on catalog_{table}
   for each statement execute function revise_listing();"""
-        touched = _TOUCHED | (_COMPARED if table == "instancetype" else {})
-        for statement, (rows, revise) in touched.items():
+        for statement, rows in _TOUCHED.items():
+            seen, revise = f"{rows} table as touched", "revise_where_touched"
+            if (table, statement) == ("instancetype", "update"):
+                seen = "old table as before new table as after"
+                revise = "revise_where_listed_otherwise"
             yield f"""
 create trigger listing_is_revised_{statement} after {statement} on catalog_{table}
-  referencing {rows} for each statement execute function {revise}();"""
+  referencing {seen} for each statement execute function {revise}();"""
 
 
 def _view() -> str:

@@ -9,29 +9,27 @@ from catalog.columnar import TRUE, Columns, Holds, Places, Truths, columns
 from catalog.filters import OfferQuery, Rows
 
 
+def together(of: Columns, truths: Iterable[Truths]) -> Truths:
+    """Whether all of these hold in each row."""
+    all_of_them: Truths = np.minimum.reduce([np.full(len(of.offers), TRUE), *truths])
+    return all_of_them
+
+
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """Of each row of the listing, whether the condition of each filter holds."""
+    """Of each row of the listing, whether each filter holds, and whether all together do."""
 
     query: OfferQuery
     columns: Columns
     truths: Mapping[str, Truths]
+    holds: Truths
 
     @classmethod
     def by(cls, query: OfferQuery, facets: Iterable[str] = ()) -> "Narrowed":
         """The listing of now, or of the time asked for, narrowed by a query, for these facets."""
         of = columns(query.as_of, query.needs(facets))
-        return cls(query, of, query.truths(of))
-
-    @property
-    def holds(self) -> Truths:
-        """Whether all conditions hold."""
-        return self.together(self.truths.values())
-
-    def together(self, truths: Iterable[Truths]) -> Truths:
-        """Whether all of these hold in each row."""
-        together: Truths = np.minimum.reduce([np.full(len(self.columns.offers), TRUE), *truths])
-        return together
+        truths = query.truths(of)
+        return cls(query, of, truths, together(of, truths.values()))
 
     def rows(self, holds: Holds) -> Holds:
         """By row of the list, whether it holds: of a type, in any region."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from django.http import HttpResponse
 from django.utils import translation
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from catalog.records import NVLINK, Basis, FabricKind, MultiNode, PriceModel, ScaleUp, Support
 
 Speak = TypeVar("Speak", bound=Callable[..., Any])
-View = TypeVar("View", bound=Callable[..., HttpResponse])
+Asked = ParamSpec("Asked")
 
 
 # Of the page that is being written: Django's own answer takes 4 µs, and a page has 300 words.
@@ -39,18 +39,18 @@ def once_a_language(speak: Speak) -> Speak:
     return again  # type: ignore[return-value]
 
 
-def in_one_language(view: View) -> View:
+def in_one_language(view: Callable[Asked, HttpResponse]) -> Callable[Asked, HttpResponse]:
     """Ask for the reader's language once: nothing that the view does may change it."""
 
     @wraps(view)
-    def answer(*asked: Any, **named: Any) -> HttpResponse:
+    def answer(*asked: Asked.args, **named: Asked.kwargs) -> HttpResponse:
         before = _language.set(translation.get_language())
         try:
             return view(*asked, **named)
         finally:
             _language.reset(before)
 
-    return answer  # type: ignore[return-value]
+    return answer
 
 
 @once_a_language

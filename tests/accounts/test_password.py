@@ -3,6 +3,8 @@
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -118,13 +120,13 @@ def test_the_link_of_another_confirms_nothing(ada: User, signed_in: Client, mail
 
 
 def test_without_a_mail_server_the_page_says_where_the_mail_is(
-    ada: User, visitor: Client, settings: object, tmp_path: object
+    ada: User, visitor: Client, settings: Any, tmp_path: Path
 ) -> None:
-    settings.EMAIL_BACKEND = "accounts.mail_files.EmailBackend"  # type: ignore[attr-defined]
-    settings.EMAIL_FILE_PATH = tmp_path  # type: ignore[attr-defined]
+    settings.EMAIL_BACKEND = "accounts.mail_files.EmailBackend"
+    settings.EMAIL_FILE_PATH = tmp_path
     page = visitor.post(RESET, {"email": ada.email}, follow=True).content.decode()
     assert "the mail is a file in the folder “mail”" in page
     until = time.monotonic() + 10
-    while not list(tmp_path.iterdir()) and time.monotonic() < until:  # type: ignore[attr-defined]
+    while not list(tmp_path.iterdir()) and time.monotonic() < until:
         time.sleep(0.01)
-    assert ada.email in next(tmp_path.iterdir()).read_text()  # type: ignore[attr-defined]
+    assert ada.email in next(tmp_path.iterdir()).read_text()
