@@ -11,6 +11,7 @@ So `and` is the minimum, `or` the maximum, and `not` changes the sign.
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -243,15 +244,15 @@ def in_one_piece(answer: Callable[[], T]) -> T:
     """What is answered by columns and rows of the same listing.
 
     Where it has moved in between, once more of one state of the database, however fast it is
-    written to.
+    written to: within a transaction, who writes waits for its end.
     """
-    try:
+    with suppress(Moved):
         return answer()
-    except Moved:
-        if connection.in_atomic_block:  # whose state of the database is chosen already
-            return answer()
+    still = "set transaction isolation level repeatable read, read only"
+    if connection.in_atomic_block:
+        still = "select from catalog_catalogversion for share"
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("set transaction isolation level repeatable read, read only")
+        cursor.execute(still)
         return answer()
 
 
@@ -303,8 +304,11 @@ def _read(
     )
     with transaction.atomic(), connection.cursor() as cursor:
         # Read once for all who ask, it may take longer than what each of them asks.
+        cursor.execute("select current_setting('statement_timeout')")
+        (before,) = cursor.fetchone()
         cursor.execute("set local statement_timeout = '60s'")
         cursor.execute(sql, at)
         revision, *columns = cursor.fetchone()
+        cursor.execute("select set_config('statement_timeout', %s, true)", [before])
     texts = dict(zip(names, columns, strict=True))
     return revision, lambda name: orjson.loads(texts.pop(name) or "[]")

@@ -13,7 +13,7 @@ The estimates are those of `POST estimates/`, through the same functions: there 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from catalog import estimates, offers
+from catalog.columnar import Moved
 from catalog.currency import Currency
 from catalog.filters import OfferQuery, Rows
 from catalog.models import CatalogVersion, InstanceType, Price
@@ -50,11 +51,18 @@ def take(question: Question, as_of: datetime | None = None) -> Snapshot:
         Over the cap of one request.
     ValueError
         Where the currency had no rate at that time.
+    Moved
+        Where it changes faster than it can be ranked.
     """
-    for _ in range(TRIES):
-        before = _version()
-        taken = _taken(question, as_of) | before
-        if _version() == before:
+    for left in reversed(range(TRIES)):
+        before, version = CatalogVersion.stamp(), _version()
+        try:
+            taken = _taken(question, as_of) | version
+        except Moved:
+            if not left:
+                raise
+            continue
+        if CatalogVersion.stamp() == before:
             break
     return orjson.loads(dumped(taken))  # type: ignore[no-any-return]
 
@@ -90,7 +98,15 @@ def _taken(question: Question, as_of: datetime | None) -> Snapshot:
 
 
 def _answered(answer: Mapping[str, Any], keys: Mapping[int, str]) -> dict[str, Any]:
-    """An answer of the cost model whose offers stand elsewhere, named by their keys."""
+    """An answer of the cost model whose offers stand elsewhere, named by their keys.
+
+    Raises
+    ------
+    Moved
+        Where it is of offers that were not listed a moment before.
+    """
+    if not keys.keys() >= {each["offer"]["offer_id"] for each in _each(answer)}:
+        raise Moved
     about = ("workload", "gpus", "nodes", "objective", "validation", "doubt", "assumptions")
     return {name: answer[name] for name in about} | {
         "results": [
@@ -107,6 +123,11 @@ def _answered(answer: Mapping[str, Any], keys: Mapping[int, str]) -> dict[str, A
             for each in answer["left_out"]
         ],
     }
+
+
+def _each(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from answer["results"]
+    yield from answer["left_out"]
 
 
 # --- Which offers -----------------------------------------------------------------------------

@@ -30,14 +30,15 @@ def meanwhile(write: Callable[[], Any], ask: Callable[[], Any]) -> Any:
     with transaction.atomic():
         write()
         other.start()
-        while other.is_alive() and not _somebody_waits():
+        while other.is_alive() and not somebody_waits():
             other.join(0.01)
     other.join(20)
     (answer,) = answers
     return answer
 
 
-def _somebody_waits() -> bool:
+def somebody_waits() -> bool:
+    """Whether another waits for what this session holds."""
     with connection.cursor() as cursor:
         cursor.execute(WAITS)
         return bool(cursor.fetchone()[0])

@@ -186,8 +186,12 @@ class CatalogVersion(models.Model):
 
     @classmethod
     def stamp(cls) -> str:
-        """What an answer is made of: the catalog's version, and the hour, since ages grow."""
-        return str(cls._now("version || to_char(now(), '.YYYYMMDDHH24')") or 0)
+        """What an answer is made of: the catalog, and the hour, since ages grow.
+
+        By its version, and by the revision of the listing: an edit by hand raises no version.
+        """
+        made_of = "concat_ws('.', version, revision, to_char(now(), 'YYYYMMDDHH24'))"
+        return str(cls._now(made_of) or 0)
 
     @classmethod
     def changed(cls) -> datetime | None:

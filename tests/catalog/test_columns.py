@@ -11,6 +11,7 @@ from functools import partial
 from itertools import count as count_from
 from itertools import product
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -22,16 +23,17 @@ from bench import by_sql
 from bench.api import queries
 from bench.service import POPULATE
 from catalog import columnar, offers
-from catalog.columnar import NUMERIC, OFTEN, TIMES, Words
+from catalog.columnar import NUMERIC, OFTEN, TIMES, Moved, Words, in_one_piece
 from catalog.columnar import columns as columns_of
 from catalog.counts import count
 from catalog.filters import FACETS, SORTABLE, read
 from catalog.models import Country, InstanceType, Offer, Price, Provider, Region
 from catalog.records import NO_PRICE_FOUND
 from catalog.sql import rows_of, rows_read
+from scoring import job_fields
 from tests.catalog.conftest import DAY, offer, scrape
 from tests.catalog.market import open_market
-from tests.meanwhile import meanwhile
+from tests.meanwhile import meanwhile, somebody_waits
 
 pytestmark = pytest.mark.django_db
 OSLO = {"region": "oslo", "price_model": "on_demand"}
@@ -148,6 +150,36 @@ def test_they_are_read_once_while_nothing_is_written(django_assert_num_queries) 
         columns_of()
 
 
+def test_what_is_kept_of_them_and_its_tag_follow_an_edit_by_hand(client) -> None:
+    """That raises no version: neither a 304 nor a kept answer is of the list before it."""
+    open_market()
+    asked, job = "/api/v1/offers/?region=oslo", dict(job_fields("llama3-8b-pretrain"))
+
+    def cheapest() -> str:
+        body = {"workload": job, "gpus": 64}
+        answer = client.post("/api/v1/estimates/", body, content_type="application/json").json()
+        return next(
+            each["offer"]["usd_per_gpu_hour"]
+            for each in (*answer["results"], *answer["left_out"])
+            if (each["offer"]["instance_type"], each["offer"]["price_model"]) == ("ib", "on_demand")
+        )
+
+    before, tag = cheapest(), client.get(asked)["ETag"]
+    assert client.get(asked, headers={"if-none-match": tag}).status_code == 304
+    Offer.objects.filter(**IN_OSLO).update(usd_per_hour=8, usd_per_gpu_hour=1)
+    assert client.get(asked, headers={"if-none-match": tag}).status_code == 200
+    assert (before, cheapest()) == ("3", "1")
+
+
+def test_reading_them_leaves_a_transaction_its_timeout() -> None:
+    open_market()
+    timeout = "select current_setting('statement_timeout')"
+    with transaction.atomic():
+        before = rows_of(timeout, [])
+        columns_of()
+        assert rows_of(timeout, []) == before
+
+
 def test_a_session_without_a_search_path_writes_as_any_other() -> None:
     open_market()
     columns_of()
@@ -226,6 +258,34 @@ def test_a_list_that_is_written_to_without_end_is_answered_as_it_once_stood(
     assert len(rows) == 9
     assert next(prices) == 12, "asked once, and once more"
     assert float(rows[0]["usd_per_gpu_hour"]) == 10, "as it stood when it was asked once more"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_within_a_transaction_who_writes_waits_for_its_end() -> None:
+    """Asked for once more, a list stands still, though each statement may see what is new."""
+    open_market()
+    tried = []
+
+    def dearest() -> float:
+        return float(np.nanmax(columns_of().floats("usd_per_gpu_hour")))
+
+    def dearer() -> None:
+        Offer.objects.filter(**IN_OSLO).update(usd_per_gpu_hour=52)
+
+    def ask() -> float:
+        tried.append(dearest())
+        if not tried[1:]:
+            raise Moved
+        other.start()
+        while not somebody_waits() and other.is_alive():
+            other.join(0.01)
+        return dearest()
+
+    other = threading.Thread(target=lambda: (dearer(), connection.close()))
+    with transaction.atomic():
+        assert in_one_piece(ask) == tried[1] == tried[0]
+    other.join()
+    assert dearest() == 52
 
 
 @pytest.mark.django_db(transaction=True)
