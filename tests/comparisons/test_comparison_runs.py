@@ -43,6 +43,33 @@ def test_a_run_keeps_the_answer_whole(saved):
     assert (run.model_version, run.catalog_version > 0) == (MODEL_VERSION, True)
 
 
+def test_a_run_is_of_one_list_though_another_is_published_while_it_is_taken(
+    saved, market, monkeypatch
+):
+    """Between the reading of its offers and their ranking one comes that was not listed."""
+    comparison, cheapest, read = (
+        saved(picks=[], filter={"price_model": "on_demand"}),
+        snapshot.offers.cheapest,
+        [],
+    )
+
+    def then_published(query):
+        found = cheapest(query)
+        if not read:
+            read.append(found)
+            market(days=1, more=(offer("new", "4", facts=facts("acme/new", **IB)),))
+        return found
+
+    monkeypatch.setattr(snapshot.offers, "cheapest", then_published)
+    run = runs.make(comparison)
+    assert len(read) == 1
+    assert "acme/new" not in {row["instance_type"] for row in read[0]}
+    keys = {each["key"] for each in run.results["offers"]}
+    (answer,) = run.results["workloads"]
+    assert {each["key"] for each in (*answer["results"], *answer["left_out"])} == keys
+    assert any("new" in key for key in keys)
+
+
 def test_the_estimates_are_those_of_the_api(saved):
     mine = runs.make(saved()).results["workloads"][0]["results"]
     theirs = estimates.rank(JOB, 64, OfferQuery(filters={"price_model": ["on_demand"]}))["results"]
